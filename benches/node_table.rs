@@ -19,15 +19,19 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use evenkeel::cluster::ClusterState;
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::{Resolution, Shared};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, OwnPeaks, Resolution, Shared};
+use evenkeel_core::scaling::horizon::Lead;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::Tracker;
-use evenkeel_core::scaling::{Mode, Risk};
-use evenkeel_core::units::count_as_f64;
+use evenkeel_core::scaling::tracker::{Learnt, Tracker};
+use evenkeel_core::scaling::trial::TrialPods;
+use evenkeel_core::scaling::{Bounds, Mode, Risk};
+use evenkeel_core::units::{Ratio, count_as_f64};
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings, resolve};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_training::{OwnSettings, learn};
 use jiff::{SignedDuration, Timestamp};
 use support::{fleet, percentiles};
 
@@ -102,6 +106,7 @@ fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
         let mut tracker = tracker(number, now);
         let resolved = resolve(observed, false, &SETTINGS, None, now);
         let target = resolved.target.expect("every HPA is a target");
+        tracker.keep_pasts(&target.signals);
         let report = tracker.tick(&target.policy, &target.input(now, &shared, None));
         assert!(report.loads.iter().any(|load| load.model.is_some()));
         tracker
@@ -112,7 +117,47 @@ fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
         trackers.len(),
         resident()
     );
+    with_own(trackers)
+}
+
+/// The same with trees of each target's own for the load that is forecast.
+fn with_own(mut trackers: Vec<Tracker>) -> Vec<Tracker> {
+    let own = own();
+    for tracker in &mut trackers {
+        let learnt = Learnt {
+            own: Some(Arc::new(own.clone())),
+            ..Learnt::default()
+        };
+        tracker.adopt_learnt(&Signal::CPU, learnt);
+    }
+    println!(
+        "with trees of each target's own of {} bytes: {} MiB resident",
+        own.bytes(),
+        resident()
+    );
     trackers
+}
+
+/// Trees that have learnt what comes again every forty minutes.
+fn own() -> OwnPeaks {
+    let load = |minute: usize| {
+        let wobble = [0.0, 1.5, -1.0, 0.5, -2.0, 2.5, -0.5][minute % 7];
+        if minute % 40 < 2 {
+            160.0
+        } else {
+            100.0 + wobble
+        }
+    };
+    let past = Minutes::new(0, (0..8000).map(load).collect());
+    let capacity = Ratio::share(0.6).map(|target| PodCapacity::new(50.0, target));
+    let capacity = capacity.expect("a share").expect("a capacity");
+    let bounds = Bounds::new(1, 20).expect("bounds");
+    let pods = TrialPods::new(capacity, bounds, &Lead::default());
+    let settings = OwnSettings::default();
+    let learnt = learn(&GlobalPeaks::shipped(), &past, 4, &pods, &settings);
+    let learnt = learnt.expect("rows").expect("a past that is long enough");
+    let own = learnt.own.expect("what comes again is learnt");
+    Arc::unwrap_or_clone(own)
 }
 
 /// A running Pod and the same Pod gone again, in turn.

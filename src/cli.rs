@@ -5,6 +5,8 @@
 //! when the call, an input file or the configuration is wrong.
 
 mod ahp;
+#[cfg(feature = "sandbox")]
+mod assess;
 mod bench;
 mod certs;
 mod classify;
@@ -69,6 +71,8 @@ enum Command {
     Bench(bench::Args),
     Doctor(doctor::Args),
     #[cfg(feature = "sandbox")]
+    Assess(Box<assess::Args>),
+    #[cfg(feature = "sandbox")]
     Forecast(forecast::Args),
     #[cfg(feature = "sandbox")]
     Train(forecast::train::Args),
@@ -108,6 +112,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Migrate(args) => migrate::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        #[cfg(feature = "sandbox")]
+        Command::Assess(args) => assess::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Forecast(args) => forecast::run(&args),
         #[cfg(feature = "sandbox")]

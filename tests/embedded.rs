@@ -1,5 +1,5 @@
 //! The service whole, on the embedded API server: the cluster of `dev`, the scaling loop with its
-//! faults, the watches that scaling reads, the signer, and what `uninstall` leaves.
+//! faults, the watches that scaling reads, the signer, what `uninstall` leaves, and what `assess` tells.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -8,10 +8,13 @@ mod support {
     pub(crate) mod control_plane;
     pub(crate) mod dev_api;
     pub(crate) mod load;
+    pub(crate) mod metrics_server;
+    pub(crate) mod metrics_stand_in;
     pub(crate) mod overlay;
 }
 
 mod whole {
+    mod assess;
     mod dev_cluster;
     mod node_lifecycle;
     mod scaling_loop;

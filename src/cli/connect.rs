@@ -37,7 +37,7 @@ impl Cluster {
 
 /// A client by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's service
 /// account.
-async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+pub(super) async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     let mut config = match kubeconfig {
         None => kube::Config::infer()
             .await

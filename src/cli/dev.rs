@@ -25,7 +25,7 @@ use clap::ValueEnum;
 use jiff::SignedDuration;
 
 use self::cluster::Options;
-use self::comparison::Comparison;
+use self::comparison::{Comparison, Rival};
 use self::lines::Lines;
 use self::objects::{Notation, Objects};
 use self::picture::Pictured;
@@ -35,6 +35,7 @@ use self::terminal::View;
 use super::output::{self, Failure};
 use crate::cli::dev::cluster::SPEED;
 use evenkeel_core::units::Ratio;
+use evenkeel_sandbox::engine::summary::Summary;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 
@@ -160,20 +161,58 @@ fn on_terminal() -> bool {
     io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
-/// Compares the run with one of the same length without Evenkeel.
+/// The least share of its own target, in percent, that an HPA is given as Evenkeel's rival.
+const LEAST_TARGET: u32 = 67;
+
+/// Compares the run with ones of the same length without Evenkeel.
 fn compare(options: &Options, RunResult { summary, lags }: RunResult) -> Comparison {
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
+    let seconds = seconds.unwrap_or(SignedDuration::MAX);
     let lag = lags.summary();
-    let mut plain = options.plain(lags);
-    plain.advance(seconds.unwrap_or(SignedDuration::MAX));
+    let alone = |target_share| {
+        let mut plain = options.plain(lags.clone(), target_share);
+        plain.advance(seconds);
+        plain.summary()
+    };
+    let plain = alone(Ratio::ONE);
     Comparison {
         seed: options.seed,
         line: options.line.get(),
         speed: options.speed.get(),
         lag,
-        plain: plain.summary(),
+        rival: rival(&plain, &summary, alone),
+        plain,
         evenkeel: summary,
     }
+}
+
+/// The plain HPA that buys safety as dearly as Evenkeel does: the highest target at which it costs no
+/// fewer replica-hours, and if none does, the least. `None` where Evenkeel costs no more than the HPA
+/// as it is.
+fn rival(plain: &Summary, evenkeel: &Summary, alone: impl Fn(Ratio) -> Summary) -> Option<Rival> {
+    let costs_enough = |summary: &Summary| summary.replica_hours >= evenkeel.replica_hours;
+    if costs_enough(plain) {
+        return None;
+    }
+    let of = |percent: u32| {
+        let target_share = Ratio::new(f64::from(percent) / 100.0).expect("a positive number");
+        Rival {
+            target_share: target_share.get(),
+            summary: alone(target_share),
+        }
+    };
+    let (mut low, mut high) = (of(LEAST_TARGET), 100);
+    let mut percent = LEAST_TARGET;
+    while high - percent > 1 && costs_enough(&low.summary) {
+        let middle = u32::midpoint(percent, high);
+        let tried = of(middle);
+        if costs_enough(&tried.summary) {
+            (percent, low) = (middle, tried);
+        } else {
+            high = middle;
+        }
+    }
+    Some(low)
 }
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {

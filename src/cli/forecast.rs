@@ -1,19 +1,23 @@
-//! `evenkeel forecast`: how good forecasts are, and what scaling ahead of the load does, on past loads.
+//! `evenkeel forecast`: how good forecasts are, what scaling ahead of the load does on past loads, and the replicas
+//! that traffic needs.
 
 mod backtest;
-mod chart;
-mod file;
-mod grid;
+pub(super) mod chart;
+mod columns;
+pub(super) mod file;
+pub(super) mod grid;
 mod interrupt;
-mod output_file;
+pub(super) mod output_file;
 mod picture;
 mod plot;
-mod progress;
-mod replay;
-mod report;
+pub(super) mod progress;
+pub(super) mod replay;
+mod replicas;
+pub(super) mod report;
 mod service;
+mod traffic_model;
 pub(super) mod train;
-mod values;
+pub(super) mod values;
 mod weights;
 mod workload;
 
@@ -25,6 +29,7 @@ Examples:
   evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
   evenkeel forecast replay load.csv --request 500m --target 60% --max 20 -o frontier.svg
   evenkeel forecast backtest load.csv --models naive,arima --horizon 1,12
+  evenkeel forecast replicas shop.traffic traffic.csv --target 60 --min 2 --max 60
 
 `evenkeel forecast plot --help`, and the same of the others, say more.";
 
@@ -41,6 +46,7 @@ enum Command {
     Plot(Box<plot::Args>),
     Replay(Box<replay::Args>),
     Backtest(Box<backtest::Args>),
+    Replicas(Box<replicas::Args>),
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -48,5 +54,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Command::Plot(args) => plot::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Backtest(args) => backtest::run(args),
+        Command::Replicas(args) => replicas::run(args),
     }
 }

@@ -32,6 +32,8 @@ use evenkeel_kubernetes::watched::{
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
+#[cfg(feature = "sandbox")]
+pub(crate) use object::WatchedObject;
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
 /// CronHPAs.

@@ -102,8 +102,8 @@ impl Scaling {
         let (tell, fitted) = mpsc::channel(1);
         let fits = async {
             if let Some(past) = self.past.clone() {
-                let global = Arc::clone(&self.shared.peaks);
-                let fits = OwnFits::new(past, global, self.metrics.clone());
+                let shared = Arc::clone(&self.shared);
+                let fits = OwnFits::new(past, shared, self.metrics.clone());
                 fits.run(given, tell, cancel.clone()).await;
             }
         };

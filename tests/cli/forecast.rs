@@ -1,11 +1,12 @@
 //! `forecast plot`: a load from a file and from a service, as numbers and as pictures; `forecast
-//! backtest` and `forecast replay` in modules of their own.
+//! backtest`, `forecast replay` and `forecast replicas` in modules of their own.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 mod backtest;
 mod replay;
 mod service;
+mod traffic;
 
 use std::fmt::Write as _;
 

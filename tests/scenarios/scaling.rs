@@ -40,12 +40,12 @@ const EACH: f64 = 0.4;
 const SYNC: SignedDuration = SignedDuration::from_secs(15);
 
 /// The cores that are used so long after the beginning: up for four minutes before it and three
-/// after, then down within one.
+/// after, then down to where it came from within a minute and a half.
 pub(super) fn ramp(since: SignedDuration) -> f64 {
     let seconds = since.as_secs_f64();
     let noise = 0.01 * (seconds / 7.0).sin();
     let up = 0.4 + 0.01 * (seconds + 240.0).clamp(0.0, 440.0);
-    let down = 0.05 * (seconds - 200.0).clamp(0.0, 60.0);
+    let down = 0.05 * (seconds - 200.0).clamp(0.0, 88.0);
     noise + up - down
 }
 

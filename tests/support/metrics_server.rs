@@ -25,7 +25,32 @@ impl Drop for Prometheus {
 impl Prometheus {
     /// Starts `prometheus` from the PATH with this configuration; `None` where there is none.
     pub(crate) fn start(configuration: &str) -> Option<Self> {
+        Self::start_in(tempfile::tempdir().unwrap(), configuration)
+    }
+
+    /// Starts one that scrapes nothing and knows the samples of a text in OpenMetrics' format, with times;
+    /// `None` where there is no `prometheus` or no `promtool`.
+    pub(crate) fn with_past(samples: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("past");
+        std::fs::write(&file, samples).unwrap();
+        let filled = Command::new("promtool")
+            .args(["tsdb", "create-blocks-from", "openmetrics"])
+            .args([&file, &folder.path().join("data")])
+            .output();
+        match filled {
+            Ok(output) => assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            ),
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => panic!("promtool does not start: {error}"),
+        }
+        Self::start_in(folder, "scrape_configs: []\n")
+    }
+
+    fn start_in(folder: TempDir, configuration: &str) -> Option<Self> {
         let file = folder.path().join("prometheus.yml");
         std::fs::write(&file, configuration).unwrap();
         let port = free_port();
@@ -36,6 +61,8 @@ impl Prometheus {
                 "--storage.tsdb.path={}",
                 folder.path().join("data").display()
             ))
+            // What is given may be old.
+            .arg("--storage.tsdb.retention.time=100y")
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())

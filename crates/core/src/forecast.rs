@@ -6,17 +6,19 @@
 //! several grids, and what all targets share, such as the calendar). The forecasts of a tick are asked
 //! for together, so that a family whose parameters all loads share may make them as one batch. A model that only computes
 //! means is a [`PointModel`]; [`Rolling`] adds what such models have in common (gaps, bounds,
-//! intervals). `Candidates` are the models of one load with their scores, and the choice among them.
+//! intervals). `ScoredModel` is the model of one load with its score. What takes a library to fit is handed a [`Trainer`].
 
 mod accuracy;
 pub mod arima;
 pub mod backtest;
 mod baseline;
+mod blend;
 mod calendar;
-mod candidates;
 mod context;
 mod daily;
+mod elastic_net;
 mod ets;
+mod gbdt;
 mod history;
 mod minimise;
 mod model;
@@ -24,39 +26,49 @@ mod model_set;
 #[cfg(test)]
 mod noise;
 mod not_ready;
+mod outlook;
 mod past;
 mod peak;
 mod point_model;
 mod prediction;
 mod rolling;
+mod scored_model;
 mod selected;
 mod series;
 mod smoothing;
+mod traffic;
+mod trainer;
 mod trees;
 mod trust;
 mod widths;
 
 pub use accuracy::{Accuracy, Scorecard};
 pub use calendar::Calendar;
-pub(crate) use candidates::Candidates;
 pub use context::{Context, Shared};
-pub use history::{Between, History, Resolution, SampleError};
+pub use elastic_net::{ElasticNet, Linear, Moments, NotSettled};
+pub use history::{BRIDGED, Between, DailyHighs, History, Resolution, SampleError};
 pub(crate) use model::forecast_together;
 pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
 pub use peak::{
-    Cover, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes, OwnPeaks,
-    Peak, PeakForecaster, PeakModelError, Quantiles, inputs,
+    Cover, Followed, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes,
+    OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs,
 };
 pub use point_model::PointModel;
 pub use prediction::{Forecast, Interval, Step};
 pub use rolling::Rolling;
+pub(crate) use scored_model::ScoredModel;
 pub(crate) use selected::Selected;
 pub use series::{Series, SeriesError, Usable};
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,
 };
+pub use traffic::{
+    HeldOutDay, LinearResidual, Moment, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
+    TrafficModelError,
+};
+pub use trainer::{Trainer, TreeRow, Untrained};
 pub use trees::{MISSING, MOST_INPUTS, Node, TreeInput, Trees, TreesError, tree_input};
-pub use trust::{Distrust, Trust};
+pub use trust::{Distrust, Rival, Trust};

@@ -41,6 +41,9 @@ pub mod signal;
 pub mod sum;
 pub mod tick_schedule;
 pub mod tracker;
+pub mod traffic;
+pub mod trial;
+pub mod worth;
 
 pub use bounds::{Bounds, BoundsError, NO_MOST, ObjectBounds};
 pub use contest::{Contest, Rest};

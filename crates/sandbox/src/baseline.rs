@@ -26,7 +26,7 @@ use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::{PodMetrics, PodSample};
 use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Signal, Target};
-use evenkeel_core::units::{Ratio, Resource, i64_ceil};
+use evenkeel_core::units::{Ratio, Resource, i64_ceil, i64_nearest};
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 /// The node that losses are of: the first.
@@ -42,6 +42,9 @@ pub struct Settings {
     pub line: Ratio,
     /// How long Pods wait for their nodes, and HPAs for their turns.
     pub lags: Lags,
+    /// The share of its own target that each HPA aims at: below 1 for a rival that buys safety with
+    /// replicas.
+    pub target_share: Ratio,
     /// From when to when the first node is lost, each time.
     pub losses: Vec<(SignedDuration, SignedDuration)>,
 }
@@ -87,9 +90,10 @@ impl Baseline {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
+        let share = settings.target_share;
         let autoscaler = |workload: &Workload| {
-            let own = workload.scale.map(autoscaler_of);
-            own.or_else(|| autoscaler_in_place_of_direct(workload))
+            let own = workload.scale.map(|scale| autoscaler_of(scale, share));
+            own.or_else(|| autoscaler_in_place_of_direct(workload, share))
         };
         Self {
             engine: Engine::new(settings.scenario.clone(), settings.seed, settings.line),
@@ -278,30 +282,36 @@ impl Baseline {
 }
 
 /// The HPA of a workload of the scenario.
-fn autoscaler_of(scale: Scale) -> Autoscaler {
+fn autoscaler_of(scale: Scale, share: Ratio) -> Autoscaler {
     let bound = |replicas: u32| i32::try_from(replicas).unwrap_or(i32::MAX);
-    let metric = match scale.by {
+    let (signal, target) = match scale.by {
         ScaleBy::Cpu(share) => {
-            let percent = i64_ceil((share.get() * 100.0).round());
-            let target = Target::Utilization(i32::try_from(percent).unwrap_or(i32::MAX));
-            MetricSpec::new(Signal::CPU, target)
+            let percent = i64_nearest(share.get() * 100.0);
+            let percent = i32::try_from(percent).unwrap_or(i32::MAX);
+            (Signal::CPU, Target::Utilization(percent))
         }
         ScaleBy::Requests(requests) => {
-            let target = Target::AverageValue(i64::from(requests) * 1000);
-            MetricSpec::new(requests_signal(), target)
+            let milli = i64::from(requests) * 1000;
+            (requests_signal(), Target::AverageValue(milli))
         }
     };
+    let metric = MetricSpec::new(signal, target.times(share));
     Autoscaler::new(bound(scale.min), bound(scale.max), vec![metric])
 }
 
 /// The HPA that the annotations of a workload in mode direct stand for: who would go without Evenkeel
 /// would not go without an HPA.
-fn autoscaler_in_place_of_direct(workload: &Workload) -> Option<Autoscaler> {
+fn autoscaler_in_place_of_direct(workload: &Workload, share: Ratio) -> Option<Autoscaler> {
     let (policy, _) = ScalingPolicy::parse(&workload.annotations);
     let (min, max) = policy.min_replicas.zip(policy.max_replicas)?;
     let is_direct = policy.scaling == Some(Mode::Direct);
     is_direct.then(|| {
-        let metrics = policy.metrics().0;
+        let mut metrics = policy.metrics().0;
+        for metric in &mut metrics {
+            if let MetricSpec::Known(_, Some(target)) = metric {
+                *target = target.times(share);
+            }
+        }
         Autoscaler::new(min.max(1), max, metrics).with_behavior(policy.behavior)
     })
 }
@@ -370,6 +380,7 @@ mod tests {
             seed,
             line: Ratio::new(0.8).unwrap(),
             lags: Lags::default(),
+            target_share: Ratio::ONE,
             losses: Vec::new(),
         }
     }
@@ -460,6 +471,28 @@ mod tests {
         }
         assert_eq!(counts.first(), Some(&2));
         assert!(counts.last().is_some_and(|most| *most >= 8), "{counts:?}");
+    }
+
+    #[test]
+    fn lower_targets_cost_replicas_and_spare_requests() {
+        let of = |target_share| {
+            let run = Settings {
+                target_share,
+                ..settings(3)
+            };
+            summary(run, 6)
+        };
+        let (own, lower) = (of(Ratio::ONE), of(Ratio::new(0.7).unwrap()));
+        assert!(lower.replica_hours > own.replica_hours * 1.1);
+        assert!(lower.lost_share < own.lost_share);
+        let direct = include_str!("../../../examples/scenarios/direct.yaml");
+        let shop = include_str!("../../../examples/traces/shop.csv");
+        let scenario = Scenario::read(direct, &|_| Ok(shop.to_owned())).unwrap();
+        let target = |share| {
+            let scaler = autoscaler_in_place_of_direct(&scenario.workloads[0], share);
+            scaler.map(|scaler| format!("{scaler:?}"))
+        };
+        assert_ne!(target(Ratio::ONE), target(Ratio::new(0.7).unwrap()));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Engine {
     images: BTreeSet<(String, String)>,
     /// Nodes that do not answer.
     lost: BTreeSet<String>,
+    /// The workloads that have had a ready Pod: until then nobody sends them requests.
+    opened: BTreeSet<usize>,
     timing: Timing,
     node_scraper: Scraper<String>,
     pod_scraper: Scraper<PodName>,
@@ -67,6 +69,7 @@ impl Engine {
         let Scenario {
             name: _,
             trace_offset,
+            past: _,
             nodes,
             workloads,
             faults: _,
@@ -81,6 +84,7 @@ impl Engine {
             pods: BTreeMap::new(),
             images: BTreeSet::new(),
             lost: BTreeSet::new(),
+            opened: BTreeSet::new(),
             timing,
             node_scraper: Scraper::new(timing),
             pod_scraper: Scraper::new(timing),
@@ -165,6 +169,7 @@ impl Engine {
     /// Lets time pass until `at`.
     pub fn step(&mut self, at: SignedDuration) -> Loads {
         let passed = at.saturating_sub(self.stepped.replace(at).unwrap_or(at));
+        self.open(at);
         let served = self.served(at);
         for served in served.iter().flatten() {
             self.summary.requests(served.offered, served.lost, passed);
@@ -285,6 +290,12 @@ impl Engine {
         free.unwrap_or(self.random)
     }
 
+    fn open(&mut self, at: SignedDuration) {
+        let open = (0..self.workloads.len()).filter(|&index| self.ready(index, at) > 0);
+        let open: Vec<usize> = open.collect();
+        self.opened.extend(open);
+    }
+
     /// The requests of each workload; `None` before it has arrived.
     fn served(&self, at: SignedDuration) -> Vec<Option<Served>> {
         let in_trace = at.saturating_add(self.trace_offset);
@@ -292,6 +303,7 @@ impl Engine {
             (workload.arrival <= at).then(|| {
                 let ready = self.ready(index, at);
                 let traffic = workload.traffic.as_ref();
+                let traffic = traffic.filter(|_| self.opened.contains(&index));
                 traffic.map_or_else(Served::default, |traffic| {
                     load::serve(traffic, in_trace, ready)
                 })

@@ -6,6 +6,7 @@
 //! late and as smooth as real ones. Any other query is refused as Prometheus refuses what it
 //! cannot parse.
 
+mod before;
 mod names;
 mod past;
 
@@ -24,6 +25,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+pub use self::before::Before;
 use self::names::in_base_unit;
 use self::past::Past;
 use super::Timeline;
@@ -136,7 +138,7 @@ struct Backend {
     scraped: Arc<OnceLock<()>>,
 }
 
-/// Serves on a free port of loopback; the future serves until it is dropped.
+/// Serves on a free port of loopback, with the past `before` the run; the future serves until it is dropped.
 ///
 /// # Errors
 /// No port can be bound.
@@ -144,6 +146,7 @@ pub async fn serve(
     machines: Machines,
     timeline: Timeline,
     behaviour: Behaviour,
+    before: Before,
 ) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
@@ -151,7 +154,7 @@ pub async fn serve(
         machines,
         timeline,
         behaviour,
-        past: Past::default(),
+        past: Past::after(before),
         scraped: Arc::default(),
     };
     let recording = backend
@@ -278,7 +281,7 @@ mod tests {
             machines,
             timeline,
             behaviour: Behaviour::default(),
-            past: Past::default(),
+            past: Past::after(Before::of(&Scenario::mixed(), 1)),
             scraped: Arc::default(),
         };
         assert!(!backend.is_starting());

@@ -7,6 +7,7 @@
 pub mod faults;
 mod file;
 mod model;
+mod past;
 pub mod trace;
 
 use std::path::Path;

@@ -9,6 +9,7 @@
 mod forecasting;
 mod knowledge;
 mod noise;
+mod parts;
 mod past;
 mod replay;
 mod replicas;
@@ -16,8 +17,9 @@ mod settings;
 mod side;
 mod tick;
 
-pub use knowledge::{FitOwn, Knowledge, minutes_of};
+pub use knowledge::{Knowledge, LearnOwn, minutes_of};
 pub use noise::with_noise;
+pub use parts::PART;
 pub use replay::{Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay};
 pub use settings::{Edges, Expected, Forecasts, GRID, Target};
 

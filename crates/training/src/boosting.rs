@@ -1,9 +1,9 @@
-//! Boosted trees for one quantile, from `hessboost`, turned into those that serve.
+//! Boosted trees for a quantile or the mean, from `hessboost`, turned into those that serve.
 
 use std::num::NonZeroUsize;
 
 use evenkeel_core::forecast::{MISSING, Node, TreeInput, Trees, TreesError};
-use hessboost::config::{GrowPolicy, LeafEstimation};
+use hessboost::config::{GrowPolicy, LeafEstimation, TrainingParamsBuilder};
 use hessboost::error::HessboostError;
 use hessboost::objective::Quantiles;
 use hessboost::prelude::{DMatrix, Objective, Trainer, TrainingParams, TreeMethod};
@@ -30,6 +30,8 @@ pub struct BoostingSettings {
     pub leaf_weight: f64,
     /// The most values of an input that are told apart.
     pub bins: usize,
+    /// The shares of all rows, and of all inputs, that each tree is grown by.
+    pub shares: [f64; 2],
     /// The number of threads; it changes the time and not the result.
     pub threads: NonZeroUsize,
 }
@@ -87,6 +89,26 @@ impl Rows {
 /// # Errors
 /// Without rows, and where the library refuses them.
 pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees, BoostingError> {
+    let params = TrainingParams::builder()
+        .objective(Objective::Quantile(Quantiles::new([level])?))
+        .leaf_estimation(LeafEstimation::Exact);
+    grow(rows, params, settings)
+}
+
+/// Trees for the mean of the labels, that is for the least squares. They answer what is to be added to the
+/// margins.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_mean(rows: &Rows, settings: &BoostingSettings) -> Result<Trees, BoostingError> {
+    grow(rows, TrainingParams::builder(), settings)
+}
+
+fn grow(
+    rows: &Rows,
+    params: TrainingParamsBuilder,
+    settings: &BoostingSettings,
+) -> Result<Trees, BoostingError> {
     if rows.is_empty() {
         return Err(BoostingError::NoRows);
     }
@@ -99,11 +121,10 @@ pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees
         rate,
         leaf_weight,
         bins,
+        shares: [rows_share, inputs_share],
         threads,
     } = *settings;
-    let params = TrainingParams::builder()
-        .objective(Objective::Quantile(Quantiles::new([level])?))
-        .leaf_estimation(LeafEstimation::Exact)
+    let params = params
         .tree_method(TreeMethod::Hist)
         .grow_policy(GrowPolicy::LossGuide)
         .unlimited_depth()
@@ -111,6 +132,8 @@ pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees
         .max_bin(bins)
         .eta(rate)
         .min_child_weight(leaf_weight)
+        .subsample(rows_share)
+        .colsample_bytree(inputs_share)
         .nthread(threads.get())
         .build()?;
     let model = Trainer::new(&params, &data, trees).train()?.model;

@@ -1,58 +1,95 @@
-//! The check that trees of a target's own are worth it: on the newest part of the past, which trees
-//! fitted on the rest have not seen, they are compared with what all targets share.
+//! The fit of a target's own trees with the check that they are worth it: on the newest part of the past,
+//! which trees fitted on the rest have not seen, they are compared with what all targets share; and what
+//! floors on the better of the two would have come to there.
 
-use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes, OwnPeaks};
+use std::sync::Arc;
+
+use evenkeel_core::forecast::{DailyHighs, GlobalPeaks, LEVELS, Minutes, OwnPeaks};
+use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::scaling::trial::{Trial, TrialPods};
 
 use crate::boosting::BoostingError;
 use crate::judged::pinball;
-use crate::peaks::{OwnSettings, Row, fit_rows, own_rows, part};
+use crate::peaks::{OwnSettings, Row, fit_own, fit_rows, own_rows, part};
 
-/// The share of the rows that is held out, as one part of so many; a day at most.
-const PART: usize = 4;
-const MOST: usize = 1440;
+/// The share of the rows that is held out, as one part of so many; three days at most.
+const PART: usize = 3;
+const MOST: usize = 3 * 1440;
 /// The places of the levels that floors are made at.
 const JUDGED: [usize; 2] = [2, 3];
 
 /// The mean losses on the held-out part (pinball, at the levels 0.8 and 0.95 together), as parts of
 /// the mean load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HeldOut {
-    pub own: f64,
-    pub global: f64,
+pub(crate) struct HeldOut {
+    /// The minute from which on it is.
+    from: usize,
+    pub(crate) own: f64,
+    pub(crate) global: f64,
 }
 
 impl HeldOut {
     /// True where the target's own trees do no worse than what all targets share.
-    #[must_use]
-    pub fn pays(&self) -> bool {
+    pub(crate) fn pays(&self) -> bool {
         self.own <= self.global
     }
 }
 
-/// Fits trees of a target's own on the older part of its past, and judges them on the newest; `None` where
-/// the past is too short.
+/// Fits trees of a target's own, where they pay; `None` where the past is too short.
 ///
 /// # Errors
 /// Where the library refuses the rows.
-pub fn hold_out(
+pub fn learn(
+    global: &GlobalPeaks,
+    past: &Minutes,
+    window: usize,
+    pods: &TrialPods,
+    settings: &OwnSettings,
+) -> Result<Option<Learnt>, BoostingError> {
+    let Some((older, held_out)) = hold_out(global, past, window, settings)? else {
+        return Ok(None);
+    };
+    let minutes = (past.start()..).step_by(60).zip(past.values());
+    let highs = DailyHighs::of(minutes.map(|(second, &load)| (second, load)));
+    if !held_out.pays() {
+        let from = past.values().len().saturating_sub(MOST);
+        let trial = Trial::over(past, from, window, (global, None), pods);
+        let own = None;
+        return Ok(Some(Learnt { own, trial, highs }));
+    }
+    let own = fit_own(global, past, window, settings)?;
+    let models = (global, Some(&older));
+    let trial = Trial::over(past, held_out.from, window, models, pods);
+    Ok(own.map(|own| Learnt {
+        own: Some(Arc::new(own)),
+        trial,
+        highs,
+    }))
+}
+
+/// Fits trees of a target's own on the older part of its past, and judges them on the newest; `None` where
+/// the past is too short.
+pub(crate) fn hold_out(
     global: &GlobalPeaks,
     past: &Minutes,
     window: usize,
     settings: &OwnSettings,
-) -> Result<Option<HeldOut>, BoostingError> {
+) -> Result<Option<(OwnPeaks, HeldOut)>, BoostingError> {
     let rows = own_rows(past, window, settings);
     if rows.len() < settings.least {
         return Ok(None);
     }
     let (older, newest) = part(&rows, (rows.len() / PART).min(MOST), window);
-    if older.is_empty() || newest.is_empty() {
+    let (false, Some(first)) = (older.is_empty(), newest.first()) else {
         return Ok(None);
-    }
+    };
     let own = fit_rows(global, older, window, settings)?;
-    Ok(Some(HeldOut {
+    let held_out = HeldOut {
+        from: first.index,
         own: loss(global, Some(&own), newest),
         global: loss(global, None, newest),
-    }))
+    };
+    Ok(Some((own, held_out)))
 }
 
 /// The mean loss over the rows.

@@ -9,9 +9,13 @@ mod held_out;
 mod judged;
 mod peaks;
 mod synthetic;
+mod traffic;
+mod trainer;
 
-pub use boosting::{BoostingError, BoostingSettings, Rows, fit};
-pub use held_out::{HeldOut, hold_out};
+pub use boosting::{BoostingError, BoostingSettings, Rows, fit, fit_mean};
+pub use held_out::learn;
 pub use judged::{Judged, judge};
-pub use peaks::{GlobalSettings, OwnSettings, fit_global, fit_own};
+pub use peaks::{GlobalSettings, OwnSettings, fit_global};
 pub use synthetic::synthetic;
+pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
+pub use trainer::Booster;

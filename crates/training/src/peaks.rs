@@ -41,6 +41,7 @@ impl GlobalSettings {
                 rate: 0.08,
                 leaf_weight: 50.0,
                 bins: 128,
+                shares: [1.0; 2],
                 threads,
             },
             rows_of_series: 8_000,
@@ -59,6 +60,7 @@ impl Default for OwnSettings {
                 rate: 0.05,
                 leaf_weight: 30.0,
                 bins: 64,
+                shares: [1.0; 2],
                 threads: NonZeroUsize::MIN,
             },
             minutes: 8000,
@@ -71,7 +73,7 @@ impl Default for OwnSettings {
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     /// The minute, as a place in its series.
-    index: usize,
+    pub(crate) index: usize,
     pub(crate) inputs: Inputs,
     pub(crate) rise: f32,
 }
@@ -148,7 +150,7 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
 ///
 /// # Errors
 /// Where the library refuses the rows.
-pub fn fit_own(
+pub(crate) fn fit_own(
     global: &GlobalPeaks,
     past: &Minutes,
     window: usize,

@@ -38,6 +38,7 @@ pub use self::options::{Options, SPEED};
 use self::addresses::Addresses;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
+use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::adapter::Adapter;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
@@ -45,7 +46,7 @@ use evenkeel_sandbox::gate::Gate;
 use evenkeel_sandbox::kubelet::{Kubelet, heartbeat};
 use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::parts::Parts;
-use evenkeel_sandbox::prometheus::{self, Behaviour, ResourceReadings};
+use evenkeel_sandbox::prometheus::{Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
@@ -129,12 +130,8 @@ impl Cluster {
         let mut tasks = JoinSet::new();
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
-        let backend =
-            prometheus::serve(machines.clone(), timeline.clone(), behaviour.clone()).await;
-        let (prometheus, backend) = backend.map_err(|source| StartError::Io {
-            what: "the metrics backend cannot listen",
-            source,
-        })?;
+        let prometheus = options.metrics(&machines, &timeline, &behaviour);
+        let (prometheus, backend) = prometheus.await?;
         tasks.spawn(backend);
         let fields = install::fields(clock, addresses, prometheus);
         installation::write(&client, &fields, called).await?;
@@ -252,7 +249,7 @@ impl Cluster {
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
             .spawn(service_events::watch(self.client.clone(), timeline, events));
-        let plain = options.plain(self.machines.lags());
+        let plain = options.plain(self.machines.lags(), Ratio::ONE);
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks.spawn(baseline::run(
             plain,

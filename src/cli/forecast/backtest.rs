@@ -22,7 +22,7 @@ use work::{Tested, Wanted};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast backtest load.csv
-  evenkeel forecast backtest traces/*.csv --models naive,arima,ets --horizon 1,12 -o json
+  evenkeel forecast backtest traces/*.csv --models naive,gbdt,auto --horizon 1,12 -o json
   evenkeel forecast backtest load.csv --models arima --horizon 12 --show 1d -o load.svg -o table
 
 A file has a column of times and one of values, on a regular grid without gaps. The first 70 % of the
@@ -30,11 +30,16 @@ values are for training; from each later one, and the one before, the models for
 the largest horizon, knowing only what had come by then. Parameters are estimated at the first of these
 origins and every 250 after it. The error at horizon 12 is that of the twelfth step alone.
 
+naive and seasonal-naive are the last value and that of a day ago; tes and s-hpa smooth; arima and ets are
+estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. auto blends naive,
+seasonal-naive, arima, ets and gbdt by what each was worth of late at each horizon. A service that
+scales by auto asks for the largest load until there is capacity, which `forecast replay` shows.
+
 MAE, RMSE in the file's unit; MAPE, sMAPE in percent; MASE over the mean change from one value of
 training to the next; /NAIVE is the MAE over that of the last value as the forecast, and its mean over
 series is the geometric one, which no series dominates. 80% and 95% are the shares of values inside the
-intervals. Forecasts count below zero too, and held at 0 under CLIPPED. Times are those of this machine,
-one core: of all estimations, and of all updates and forecasts.
+intervals. Forecasts count below zero too, and held at 0 under CLIPPED. Times are those of this machine: of
+all estimations, which for trees take all cores, and of all updates and forecasts.
 
 A picture shows one file: with several, each has its own, its name put before `.svg`. Ctrl-C ends the
 work and prints what is there, labelled as partial; the exit code is 1 then.";
@@ -52,7 +57,7 @@ pub(super) struct Args {
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        default_value = "naive,seasonal-naive,auto"
+        default_value = "naive,seasonal-naive,gbdt,auto"
     )]
     models: Vec<ModelSet>,
 

@@ -15,10 +15,11 @@ mod pages;
 mod scatter;
 mod svg;
 
-pub(super) use figure::{BandPoint, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
-pub(super) use layout::draw;
-pub(super) use pages::{Chart, page};
-pub(super) use scatter::{LabelSide, Scatter, ScatterLine, ScatterPoint};
+pub(in crate::cli) use figure::{BandPoint, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
+pub(in crate::cli) use layout::draw;
+pub(in crate::cli) use pages::{Chart, page};
+pub(in crate::cli) use scatter::{LabelSide, Scatter, ScatterLine, ScatterPoint};
+pub(in crate::cli) use svg::escaped;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::{Reader, ReaderBuilder, StringRecord, Trim};
 use jiff::Timestamp;
 
 use super::grid::Sample;
@@ -73,12 +73,38 @@ struct Columns {
     names: Vec<String>,
 }
 
-fn parse(text: &str, wanted: &Selection<'_>) -> Result<Vec<Sample>, String> {
-    let mut rows = ReaderBuilder::new()
+/// The names of the columns of values, of a file that begins with a header.
+pub(super) fn header(text: &str) -> Result<Vec<String>, String> {
+    const REFUSED: &str = "it has no header; accepted: a first line that names its columns";
+    let first = reader(text).into_records().next();
+    let first = first.ok_or(REFUSED)?;
+    let row = first.map_err(|error| format!("is no CSV: {error}"))?;
+    let fields: Vec<&str> = row.iter().collect();
+    let time = time_column(&fields).ok_or(REFUSED)?;
+    let others = (0..fields.len()).filter(|&index| index != time);
+    Ok(others.map(|index| fields[index].to_owned()).collect())
+}
+
+fn reader(text: &str) -> Reader<&[u8]> {
+    ReaderBuilder::new()
         .has_headers(false)
         .comment(Some(b'#'))
         .trim(Trim::All)
-        .from_reader(text.as_bytes());
+        .from_reader(text.as_bytes())
+}
+
+/// The column of times by a header; `None` where the row has values.
+fn time_column(fields: &[&str]) -> Option<usize> {
+    if fields.iter().any(|field| time(field).is_ok()) {
+        return None;
+    }
+    let is_time = |name: &&str| TIMES.contains(&name.to_lowercase().as_str());
+    Some(fields.iter().position(is_time).unwrap_or(0))
+}
+
+/// The samples in a text.
+pub(super) fn parse(text: &str, wanted: &Selection<'_>) -> Result<Vec<Sample>, String> {
+    let mut rows = reader(text);
     let mut columns: Option<Columns> = None;
     let mut samples: Vec<Sample> = Vec::new();
     for row in rows.records() {
@@ -113,12 +139,9 @@ impl Columns {
                 "line {line}: {alone:?} is one column; accepted: a time and a value, divided by a comma"
             ));
         }
-        let is_header = !fields.iter().any(|field| time(field).is_ok());
-        if !is_header {
+        let Some(time) = time_column(&fields) else {
             return Self::plain(fields.len(), column);
-        }
-        let is_time = |name: &&str| TIMES.contains(&name.to_lowercase().as_str());
-        let time = fields.iter().position(is_time).unwrap_or(0);
+        };
         let others: Vec<usize> = (0..fields.len()).filter(|&index| index != time).collect();
         let list = || {
             let names = others.iter().map(|&index| fields[index]);
@@ -183,7 +206,7 @@ impl Columns {
 }
 
 /// A time as people and programs write it.
-pub(super) fn time(text: &str) -> Result<Timestamp, String> {
+pub(in crate::cli) fn time(text: &str) -> Result<Timestamp, String> {
     const ACCEPTED: &str =
         "accepted: RFC 3339 with an offset, such as 2026-03-01T08:00:00Z, or seconds since 1970";
     let refused = || format!("{text:?} is not a time; {ACCEPTED}");

@@ -17,14 +17,14 @@ const MOST: i64 = 366 * 24 * 3600;
 
 /// One sample; `None` where the file says that it is missing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sample {
+pub(in crate::cli) struct Sample {
     pub at: Timestamp,
     pub value: Option<f64>,
 }
 
 /// A load on the grid.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Gridded {
+pub(in crate::cli) struct Gridded {
     pub load: Series,
     /// The samples that there were.
     pub samples: usize,
@@ -38,7 +38,7 @@ pub(super) struct Gridded {
 ///
 /// # Errors
 /// Fewer than two samples with a value, and more than a year of them.
-pub(super) fn on_grid(samples: &[Sample]) -> Result<Gridded, String> {
+pub(in crate::cli) fn on_grid(samples: &[Sample]) -> Result<Gridded, String> {
     let there: Vec<(Timestamp, f64)> = samples
         .iter()
         .filter_map(|sample| Some((sample.at, sample.value?)))

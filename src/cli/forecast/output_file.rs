@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::output::Failure;
 
 /// Writes to a file, or to standard output where `-` stands for the file.
-pub(super) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
     if path == Path::new("-") {
         let mut out = io::stdout().lock();
         out.write_all(contents.as_ref())?;

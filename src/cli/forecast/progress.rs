@@ -5,14 +5,14 @@ use std::io::{IsTerminal as _, Write as _};
 use crate::cli::output;
 
 /// A bar on standard error, where that is a terminal.
-pub(super) struct Bar {
+pub(in crate::cli) struct Bar {
     shown: bool,
     last: i32,
 }
 
 impl Bar {
     /// A bar that is drawn where the work is `long` and somebody watches.
-    pub(super) fn new(long: bool) -> Self {
+    pub(in crate::cli) fn new(long: bool) -> Self {
         Self {
             shown: long && std::io::stderr().is_terminal(),
             last: -1,
@@ -20,7 +20,7 @@ impl Bar {
     }
 
     /// Tells the share that is done, and what is being done.
-    pub(super) fn tell(&mut self, share: f64, what: &str) {
+    pub(in crate::cli) fn tell(&mut self, share: f64, what: &str) {
         let done = evenkeel_core::units::replicas_ceil(share * 50.0);
         if !self.shown || done == self.last {
             return;
@@ -34,7 +34,7 @@ impl Bar {
     }
 
     /// Takes the bar away.
-    pub(super) fn finish(&mut self) {
+    pub(in crate::cli) fn finish(&mut self) {
         if self.shown {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");
             self.shown = false;

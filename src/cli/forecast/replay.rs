@@ -2,10 +2,10 @@
 //! plain HPA with lower targets, which buys safety with replicas too.
 
 mod args;
-mod entrant;
-mod own;
-mod picture;
-mod report;
+pub(in crate::cli) mod entrant;
+pub(in crate::cli) mod own;
+pub(in crate::cli) mod picture;
+pub(in crate::cli) mod report;
 mod table;
 
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,7 @@ use super::values::Output;
 use super::{output_file, weights};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
+use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::target::{self, Knowledge, Policy, Replayed};
@@ -64,10 +65,12 @@ fn replay(
         }
     };
     let work = |(entrant, policy): &(&Entrant, Policy)| {
-        let fit = |past: &Minutes, window| entrant.own.get(global, past, window);
+        let learn = |past: &Minutes, window, pods: &TrialPods| {
+            entrant.own.learnt(global, past, window, pods)
+        };
         let knowledge = Knowledge {
             global: Arc::clone(global),
-            own: if args.without_own { None } else { Some(&fit) },
+            own: if args.without_own { None } else { Some(&learn) },
         };
         target::replay(
             &entrant.target,

@@ -52,7 +52,7 @@ pub(super) struct Costs {
 /// Costs of one side over the whole time.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SideCost {
+pub(in crate::cli) struct SideCost {
     pub under_provisioned_seconds: f64,
     pub overloaded_seconds: f64,
     pub replica_hours: f64,
@@ -106,7 +106,7 @@ impl From<Cost> for SideCost {
 }
 
 /// Unit of a resource's loads and requests.
-pub(super) const fn base_unit(resource: Resource) -> &'static str {
+pub(in crate::cli) const fn base_unit(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "millicores",
         Resource::Memory | Resource::Disk => "bytes",

@@ -1,9 +1,12 @@
-//! `evenkeel train`: makes weights of models from recorded loads.
+//! `evenkeel train`: makes models from recorded loads: the weights of `global`, and what traffic does to a target.
+
+mod traffic;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::ArgGroup;
 use comfy_table::Cell;
 use serde::Serialize;
 
@@ -23,6 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel train --global traces/*.csv --synthetic 20 -o global.bin
   evenkeel train --global traces/*.csv --leave-out nasa_ -o without-nasa.bin
+  evenkeel train --traffic http_rps,rpc_rps --utilisation cpu_pct shop.csv -o shop.traffic
 
 `global` forecasts the largest load of the time until there is capacity for it, for all targets, whatever
 their size and unit. Each file is one series: a column of times (RFC 3339 with an offset, or seconds
@@ -33,49 +37,79 @@ It is fitted twice: first on the first 70 % of each series, and judged on the re
 shows: the loss of its 80 % quantile as a share of that of the best factor on the last load, chosen in
 hindsight (what an HPA with a lower target covers; below 1 is better), and how many of the largest
 loads lay below its quantiles. Then it is fitted on all, which is what is written. The same files and
-seed give the same weights, on any number of threads.";
+seed give the same weights, on any number of threads.
+
+`traffic` tells the utilisation of a target's replicas from the traffic that they take, so that `evenkeel
+forecast replicas` can tell the replicas that traffic needs. The file has a column of times and named
+ones of each kind of traffic, of the replicas, and of their utilisation. A linear model with coefficients
+of at least 0 tells it from each traffic per replica, and boosted trees add what it misses by the time of
+day and week, such as a job each Sunday, which takes several of them to learn. It is fitted first on all
+but the newest day; unless it explains half of the variance of that day, and half of what replicas and time
+alone leave, traffic is not what drives the utilisation, and no model is written.";
 
 /// Noise of a sample, as a share of it.
 const NOISE: f64 = 0.03;
 /// The window in minutes that is judged.
 const JUDGED_WINDOW: usize = 5;
 
-/// Make weights of the model global from recorded loads
+/// Make models from recorded loads: weights of global, or what traffic does to a target
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("kind").required(true).args(["global", "traffic"]))]
 pub(in crate::cli) struct Args {
-    /// Make weights of the model global, which all targets share
-    #[arg(long, required = true)]
-    global: bool,
-
-    /// CSV files, one series each
+    /// CSV files: one series each for --global, one file for --traffic
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The file that the weights are written to
+    /// The file that the model is written to
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-
-    /// Series that nobody measured, drawn from the seed, beside the files
-    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
-    synthetic: usize,
-
-    /// Leave out files whose names begin so, such as those that the weights are to be judged on; may be
-    /// repeated
-    #[arg(long, value_name = "PREFIX")]
-    leave_out: Vec<String>,
-
-    /// Seed of noise, synthetic series and the choice of rows
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    seed: u64,
 
     /// Threads; they change the time and not the result [default: one for each core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
-    /// Format of the table of accuracy
+    /// Format of the accuracy
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
+
+    #[command(flatten)]
+    traffic: traffic::Columns,
+
+    #[command(flatten)]
+    weights: Weights,
+}
+
+/// How weights of global are made.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global")]
+struct Weights {
+    /// Make weights of the model global, which all targets share
+    #[arg(long)]
+    global: bool,
+
+    /// Series that nobody measured, drawn from the seed, beside the files
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 20,
+        conflicts_with = "traffic"
+    )]
+    synthetic: usize,
+
+    /// Leave out files whose names begin so, such as those that the weights are to be judged on; may be
+    /// repeated
+    #[arg(long, value_name = "PREFIX", conflicts_with = "traffic")]
+    leave_out: Vec<String>,
+
+    /// Seed of noise, synthetic series and the choice of rows
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        conflicts_with = "traffic"
+    )]
+    seed: u64,
 }
 
 /// A series to learn from.
@@ -85,19 +119,41 @@ struct Learnt {
 }
 
 pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
-    let files = args.files.iter().filter(|path| !is_left_out(path, args));
-    let series = files.map(|path| learnt(path, args.seed));
+    if args.weights.global {
+        return run_global(args);
+    }
+    traffic::run(&traffic::Call {
+        columns: &args.traffic,
+        files: &args.files,
+        output: &args.output,
+        threads: args.threads,
+        format: args.format,
+    })
+}
+
+fn run_global(args: &Args) -> Result<(), Failure> {
+    let Weights {
+        global: _,
+        synthetic: drawn,
+        leave_out,
+        seed,
+    } = &args.weights;
+    let files = args
+        .files
+        .iter()
+        .filter(|path| !is_left_out(path, leave_out));
+    let series = files.map(|path| learnt(path, *seed));
     let mut series: Vec<Learnt> = series.collect::<Result<_, _>>()?;
     if series.is_empty() {
         return Err(Failure::call("--leave-out leaves no file to learn from"));
     }
-    let drawn = (0..args.synthetic).map(|number| Learnt {
+    let drawn = (0..*drawn).map(|number| Learnt {
         name: format!("synthetic {number}"),
-        minutes: synthetic(args.seed, number),
+        minutes: synthetic(*seed, number),
     });
     series.extend(drawn);
     let settings = GlobalSettings {
-        seed: args.seed,
+        seed: *seed,
         ..GlobalSettings::with(args.threads.unwrap_or_else(cores))
     };
     let mut bar = Bar::new(true);
@@ -112,9 +168,9 @@ pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
     output::print(&accuracy, args.format)
 }
 
-fn is_left_out(path: &Path, args: &Args) -> bool {
+fn is_left_out(path: &Path, prefixes: &[String]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    args.leave_out.iter().any(|prefix| name.starts_with(prefix))
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The series in a file, with noise.

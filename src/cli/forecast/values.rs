@@ -81,7 +81,7 @@ pub(super) fn parse_followed(text: &str) -> Result<ModelSet, String> {
     }
 }
 
-pub(super) fn parse_duration(text: &str) -> Result<SignedDuration, String> {
+pub(in crate::cli) fn parse_duration(text: &str) -> Result<SignedDuration, String> {
     let parsed = text.parse::<SignedDuration>().ok();
     let most = SignedDuration::from_hours(1);
     parsed

@@ -21,7 +21,7 @@ use evenkeel_kubernetes::watched::{
 };
 
 /// An object that the state takes.
-pub(super) trait WatchedObject {
+pub(crate) trait WatchedObject {
     /// Takes the object as it now is.
     fn apply(&self, state: &ClusterState);
     /// The key by which it is known.

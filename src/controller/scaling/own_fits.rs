@@ -1,9 +1,9 @@
 //! Fits the trees of the targets' own in the background, on their past in Prometheus.
 //!
 //! One batch at a time, and in it one load after the other: the past is asked for in parts, newest first, at the
-//! pace of [`evenkeel_core::scaling::refill`]; each load is fitted on the blocking pool, once on the older
+//! pace of [`evenkeel_core::scaling::refill`]; each load is fitted on the blocking pool, on the older
 //! part of its past to be judged on the newest, then on all of it, and after each the loop rests for three times as long,
-//! so that it takes a quarter of a core at most: at 0.3 s a fit, ten thousand loads take 6.7 hours of a day, and
+//! so that it takes a quarter of a core at most: at 0.5 s a load, ten thousand loads take 5.6 hours of a day, and
 //! their 160 batches some 14 questions each. It holds the pasts of one batch (64 loads of 8,000 minutes:
 //! 2 MB), one part of an answer, and what one fit works with (8,000 rows of 27 inputs).
 //!
@@ -23,10 +23,11 @@ use super::refill::{Answer, Asker, Asking, Past, Points, Question};
 use super::targets::{FitBatch, FitLoad, FitPast, Fitted};
 use crate::metrics::prometheus::{WorkloadName, Workloads};
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, OwnPeaks};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, Shared};
 use evenkeel_core::scaling::refill::{Pace, Rest};
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_training::{BoostingError, OwnSettings, fit_own, hold_out};
+use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_training::{BoostingError, OwnSettings, learn};
 
 /// The rest after each fit, in times of what it took: a quarter of a core.
 const RESTS: u32 = 3;
@@ -37,7 +38,7 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 /// The fits, which work on what they are given until they are cancelled.
 pub(super) struct OwnFits {
     asker: Asker,
-    global: Arc<GlobalPeaks>,
+    shared: Arc<Shared>,
     settings: OwnSettings,
     metrics: Metrics,
 }
@@ -50,11 +51,11 @@ struct MinuteGrid {
 }
 
 impl OwnFits {
-    /// Fits from `past` that go on from the weights that all targets share.
-    pub(super) fn new(past: Arc<dyn Past>, global: Arc<GlobalPeaks>, metrics: Metrics) -> Self {
+    /// Fits from `past` that go on from the weights that all targets share, by their calendar.
+    pub(super) fn new(past: Arc<dyn Past>, shared: Arc<Shared>, metrics: Metrics) -> Self {
         Self {
             asker: Asker::new(past, metrics.clone()),
-            global,
+            shared,
             settings: OwnSettings::default(),
             metrics,
         }
@@ -93,10 +94,10 @@ impl OwnFits {
             return true;
         };
         for (load, past) in batch.loads.into_iter().zip(pasts) {
-            let Ok(own) = self.fit(past, load.window).await else {
+            let Ok(learnt) = self.fit(past, &load).await else {
                 continue;
             };
-            if told.send(Fitted { load, own }).await.is_err() {
+            if told.send(Fitted { load, learnt }).await.is_err() {
                 return false;
             }
         }
@@ -196,50 +197,35 @@ impl OwnFits {
         })
     }
 
-    /// Trees for a window, or `None` where they do worse than what all targets share.
-    async fn fit(
-        &self,
-        past: MinuteGrid,
-        window: usize,
-    ) -> Result<Option<Arc<OwnPeaks>>, FitOutcome> {
-        let past = Arc::new(Minutes::new(past.start.as_second(), past.values));
-        let fitted = self.fit_minutes(&past, window).await;
-        let outcome = match &fitted {
-            Ok(Some(_)) => FitOutcome::Fitted,
-            Ok(None) => FitOutcome::GlobalIsBetter,
+    /// What the past of a load teaches.
+    async fn fit(&self, past: MinuteGrid, load: &FitLoad) -> Result<Learnt, FitOutcome> {
+        let past = Minutes::bridged(past.start.as_second(), past.values);
+        let past = past.by(self.shared.calendar.clone());
+        let (window, pods) = (load.window, load.pods);
+        let learnt = self.work(past, move |global, past, settings| {
+            learn(global, past, window, &pods, settings)
+        });
+        let learnt = learnt
+            .await
+            .and_then(|learnt| learnt.ok_or(FitOutcome::TooShort));
+        let outcome = match &learnt {
+            Ok(learnt) if learnt.own.is_some() => FitOutcome::Fitted,
+            Ok(_) => FitOutcome::GlobalIsBetter,
             Err(outcome) => *outcome,
         };
         self.metrics.own_fits().ended(outcome);
-        fitted
-    }
-
-    async fn fit_minutes(
-        &self,
-        past: &Arc<Minutes>,
-        window: usize,
-    ) -> Result<Option<Arc<OwnPeaks>>, FitOutcome> {
-        let held_out = self.work(past, move |global, past, settings| {
-            hold_out(global, past, window, settings)
-        });
-        if !held_out.await?.ok_or(FitOutcome::TooShort)?.pays() {
-            return Ok(None);
-        }
-        let own = self.work(past, move |global, past, settings| {
-            fit_own(global, past, window, settings)
-        });
-        let own = own.await?.ok_or(FitOutcome::TooShort)?;
-        Ok(Some(Arc::new(own)))
+        learnt
     }
 
     /// Does one piece of work on the blocking pool, and rests.
     async fn work<T: Send + 'static>(
         &self,
-        past: &Arc<Minutes>,
+        past: Minutes,
         work: impl FnOnce(&GlobalPeaks, &Minutes, &OwnSettings) -> Result<T, BoostingError>
         + Send
         + 'static,
     ) -> Result<T, FitOutcome> {
-        let (global, past, settings) = (Arc::clone(&self.global), Arc::clone(past), self.settings);
+        let (global, settings) = (Arc::clone(&self.shared.peaks), self.settings);
         let worked = tokio::task::spawn_blocking(move || {
             let begun = clock::instant();
             let worked = work(&global, &past, &settings);

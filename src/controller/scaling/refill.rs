@@ -24,7 +24,7 @@ use evenkeel_core::scaling::refill::{Pace, Rest};
 use evenkeel_core::scaling::signal::Signal;
 
 pub(super) use self::asking::{Asker, Asking};
-pub(super) use self::past::{Answer, Question};
+pub(crate) use self::past::{Answer, Question};
 pub use self::past::{Past, Points};
 
 /// The signals whose past can be asked for.

@@ -87,6 +87,29 @@ fn models_that_are_estimated_tell_what_they_found() {
 }
 
 #[test]
+fn trees_and_the_blend_beat_the_last_value_and_tell_what_they_are_of() {
+    let file = trace("nab_ec2_netin_a2eb1cd9_5m");
+    let models = ["--models", "gbdt,auto", "--horizon", "1", "-o", "json"];
+    let report = evenkeel(&[&["forecast", "backtest", &file], &models[..]].concat()).json();
+    let means = report["mean"].as_array().unwrap();
+    assert_eq!(means.len(), 2, "{means:?}");
+    for mean in means {
+        assert!(number(&mean["mae_vs_naive_worst"]) < 1.0, "{mean}");
+        assert!((0.7..0.9).contains(&number(&mean["coverage80"])), "{mean}");
+        assert!((0.9..1.0).contains(&number(&mean["coverage95"])), "{mean}");
+    }
+    let found = report["found"].as_array().unwrap();
+    let form = |model: &str| {
+        let mut of_model = found.iter().filter(|one| one["model"] == model);
+        of_model.next().unwrap()["form"].as_str().unwrap()
+    };
+    assert!(form("gbdt").contains("trees for steps 1, of"), "{found:?}");
+    for part in ["at step 1: naive", "seasonal-naive", "arima", "ets", "gbdt"] {
+        assert!(form("auto").contains(part), "{part:?} in {found:?}");
+    }
+}
+
+#[test]
 fn a_picture_has_a_panel_for_each_model_and_horizon() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("load.svg");
@@ -171,7 +194,7 @@ fn what_no_backtest_can_be_made_of_is_refused() {
     );
     let missing = line(0..50) + "3000,\n" + &line(51..100);
     refused(&[], &missing, &["1970-01-01T00:50:00Z is missing"]);
-    refused(&["--models", "holt"], "", &["holt", "arima or ets"]);
+    refused(&["--models", "holt"], "", &["holt", "arima, ets or gbdt"]);
     refused(
         &["--models", "tes,tes"],
         "",

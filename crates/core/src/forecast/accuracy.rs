@@ -8,7 +8,7 @@
 use std::num::NonZeroUsize;
 
 use super::prediction::{Forecast, Interval, Step};
-use super::trust::{self, Distrust, MIN_SCORED, Trust};
+use super::trust::{self, Distrust, MIN_SCORED, Rival, Trust};
 use crate::units::narrowed;
 
 /// After this many forecasts a score's weight has faded to 1/e.
@@ -51,7 +51,10 @@ impl Accuracy {
             Some(_) if coverage < trust::least_coverage(trusted) => {
                 Trust::Untrusted(Distrust::Coverage { coverage })
             }
-            Some(ratio) if ratio < most => Trust::Trusted { ratio },
+            Some(ratio) if ratio < most => Trust::Trusted {
+                ratio,
+                rival: Rival::LastValue,
+            },
             ratio => Trust::Untrusted(Distrust::NotBetterThanNaive { ratio }),
         }
     }

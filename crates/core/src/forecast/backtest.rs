@@ -18,13 +18,12 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::candidates::Candidates;
 use super::context::{Context, Shared};
-use super::model::forecast_together;
 use super::model_set::ModelSet;
 use super::not_ready::NotReady;
 use super::past::Recording;
 use super::prediction::Forecast;
+use super::scored_model::ScoredModel;
 use super::series::Series;
 use score::Tally;
 
@@ -159,21 +158,21 @@ const fn training(all: usize) -> usize {
     7 * all / 10
 }
 
-/// The way of one model, or of several to choose from, through a load.
+/// The way of one model through a load.
 #[derive(Debug)]
 pub struct Run<'a> {
     load: &'a Recorded,
     shared: &'a Shared,
-    candidates: Candidates,
+    model: ScoredModel,
     /// The number of values that the model has been told.
     told: usize,
     tallies: Vec<Tally>,
 }
 
 impl<'a> Run<'a> {
-    /// Models that have seen nothing, to be judged at these horizons.
+    /// A model that has seen nothing, to be judged at these horizons.
     ///
-    /// What is chosen among several models, and how wide intervals are, is learnt at the longest horizon.
+    /// How wide intervals are, and what the members of a blend are worth, is learnt up to the longest horizon.
     #[must_use]
     pub fn new(
         load: &'a Recorded,
@@ -185,13 +184,13 @@ impl<'a> Run<'a> {
         Self {
             load,
             shared,
-            candidates: Candidates::new(models, longest),
+            model: ScoredModel::new(models, longest),
             told: 0,
             tallies: horizons.iter().copied().map(Tally::new).collect(),
         }
     }
 
-    /// Tells the models the next value; false, and nothing done, where no origin is left.
+    /// Tells the model the next value; false, and nothing done, where no origin is left.
     pub fn observe(&mut self) -> bool {
         if self.told + 1 >= self.load.values.len() {
             return false;
@@ -200,7 +199,7 @@ impl<'a> Run<'a> {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
         let value = past.values().last().copied();
-        self.candidates.observe(value, &context);
+        self.model.observe(value, &context);
         true
     }
 
@@ -222,7 +221,7 @@ impl<'a> Run<'a> {
         let context = context(self.load, self.told, &past, self.shared);
         let values = past.values().iter().copied().map(Some).collect();
         let series = Series::new(self.load.start, self.load.step, values);
-        self.candidates
+        self.model
             .fit(&series.expect("the whole load is on such a grid"), &context);
     }
 
@@ -234,12 +233,9 @@ impl<'a> Run<'a> {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
         let steps = self.tallies.iter().map(Tally::horizon).max().unwrap_or(1);
-        let requests: Vec<_> = self.candidates.requests(steps, context).collect();
-        let answers = forecast_together(&requests);
-        let selected = self
-            .candidates
-            .select(answers, self.load.step, context.origin);
-        let forecast = selected.forecast?;
+        let request = self.model.request(steps, context);
+        let answer = request.model.forecast(request.horizon, &request.context);
+        let forecast = self.model.select(answer, self.load.step).forecast?;
         for tally in &mut self.tallies {
             let coming = self.load.values.get(self.told + tally.horizon() - 1);
             if let (Some(&actual), Some(&naive)) = (coming, past.values().last()) {
@@ -249,9 +245,10 @@ impl<'a> Run<'a> {
         Ok(forecast)
     }
 
-    /// What the last estimations found, in words, of the models that have any.
-    pub fn summaries(&self) -> impl Iterator<Item = String> {
-        self.candidates.summaries()
+    /// What the last estimation found, in words, of a model that has any.
+    #[must_use]
+    pub fn summary(&self) -> Option<String> {
+        self.model.summary()
     }
 
     /// The share of all values that the models have been told.

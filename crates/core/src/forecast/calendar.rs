@@ -19,9 +19,23 @@ impl Calendar {
     }
 
     /// The same time of the day before; `None` before [`Timestamp::MIN`].
-    pub(super) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
         let local = self.zone.to_datetime(time).checked_sub(1.day()).ok()?;
         self.zone.to_timestamp(local).ok()
+    }
+
+    /// The seconds that local clocks are past midnight.
+    pub(crate) fn second_of_day(&self, time: Timestamp) -> i64 {
+        self.second_of_week(time).rem_euclid(24 * 3600)
+    }
+
+    /// The seconds that local clocks are past the begin of Monday.
+    pub(super) fn second_of_week(&self, time: Timestamp) -> i64 {
+        let local = self.zone.to_datetime(time);
+        let days = i64::from(local.date().weekday().to_monday_zero_offset());
+        let [hours, minutes, seconds] = [local.hour(), local.minute(), local.second()];
+        let [hours, minutes, seconds] = [hours, minutes, seconds].map(i64::from);
+        ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     }
 }
 

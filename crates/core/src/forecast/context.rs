@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::Calendar;
 use super::past::Past;
-use super::peak::GlobalPeaks;
+use super::peak::{GlobalPeaks, PeakContext};
+use super::trainer::Trainer;
 
 /// The past of one load, its place in time, and what the models of all targets share.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +30,27 @@ pub struct Shared {
     pub calendar: Calendar,
     /// The weights of the model `global`.
     pub peaks: Arc<GlobalPeaks>,
+    /// What fits models that take a library to fit; without one these forecast nothing.
+    pub trainer: Option<Arc<dyn Trainer>>,
+}
+
+impl Shared {
+    /// The part that forecasts of peaks read.
+    pub(crate) fn for_peaks(&self) -> PeakContext<'_> {
+        PeakContext {
+            calendar: &self.calendar,
+            global: &self.peaks,
+        }
+    }
 }
 
 impl Default for Shared {
-    /// The calendar of UTC, and the weights that are shipped.
+    /// The calendar of UTC, the weights that are shipped, and no trainer.
     fn default() -> Self {
         Self {
             calendar: Calendar::default(),
             peaks: GlobalPeaks::shipped(),
+            trainer: None,
         }
     }
 }

@@ -5,6 +5,13 @@
 //! the mean of the finer ones in it once at least half of them are there, and is computed anew with
 //! each of them, so that the order in which samples come does not matter.
 
+mod bridging;
+mod highs;
+
+pub use bridging::BRIDGED;
+pub(super) use bridging::line;
+pub use highs::DailyHighs;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::past::Past;
@@ -121,9 +128,11 @@ pub enum Between {
 /// The past of one load.
 #[derive(Debug, Clone)]
 pub struct History {
+    /// The rings one after the other; the finest alone where nothing learns from the past.
     values: Box<[f32]>,
     /// The newest 15-second slot that has been written; the rings end with the slot it lies in.
     newest: Option<i64>,
+    highs: DailyHighs,
 }
 
 impl Default for History {
@@ -131,13 +140,43 @@ impl Default for History {
         Self {
             values: vec![GAP; VALUES].into(),
             newest: None,
+            highs: DailyHighs::default(),
         }
     }
 }
 
 impl History {
-    /// The memory of one history, itself included.
-    pub(crate) const BYTES: usize = size_of::<Self>() + VALUES * size_of::<f32>();
+    /// The memory of the history, itself included.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.values)
+    }
+
+    /// Keeps all rings, or the finest alone, which is enough to tell what the load is now. Rings that are
+    /// kept from now on hold what the finest knows. Returns whether they are new.
+    pub(crate) fn keep_past(&mut self, keeps: bool) -> bool {
+        let length = if keeps {
+            VALUES
+        } else {
+            Resolution::Fine.length()
+        };
+        if self.values.len() == length {
+            return false;
+        }
+        let mut values = std::mem::take(&mut self.values).into_vec();
+        values.resize(length, GAP);
+        self.values = values.into();
+        if let Some(newest) = self.newest.filter(|_| keeps) {
+            for fine in newest - Resolution::Fine.slots() + 1..=newest {
+                self.summarise_around(fine);
+            }
+        }
+        keeps
+    }
+
+    /// True where the ring is kept.
+    const fn holds(&self, resolution: Resolution) -> bool {
+        resolution.offset() < self.values.len()
+    }
 
     /// Takes a sample of the time `at`. Of several in one slot the last one taken counts. Constant
     /// time: after an outage the rings are cleared once at most.
@@ -149,56 +188,9 @@ impl History {
         let slot = Resolution::Fine.slot(at);
         self.make_room(slot, Resolution::Fine, now)?;
         self.values[Resolution::Fine.place(slot)] = value;
-        self.summarise(slot, Resolution::Fine, Resolution::Minute);
-        let minute = Resolution::Minute.slot(at);
-        self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
+        self.highs.see(at.as_second(), value);
+        self.summarise_around(slot);
         Ok(())
-    }
-
-    /// Lays the 15-second slots between two measurements on the line between them, as far as they are
-    /// gaps and the ring holds both.
-    pub fn bridge(&mut self, from: Timestamp, to: Timestamp, between: Between) {
-        let (first, last) = (Resolution::Fine.slot(from), Resolution::Fine.slot(to));
-        let held = |slot| self.get(Resolution::Fine, slot);
-        let Some((before, after)) = held(first).zip(held(last)) else {
-            return;
-        };
-        let distance = |slots: i64| Amount::new(slots.unsigned_abs()).as_f64();
-        for slot in first + 1..last {
-            let share = distance(slot - first) / distance(last - first);
-            let value = narrowed(before * (1.0 - share) + after * share);
-            let held = &mut self.values[Resolution::Fine.place(slot)];
-            if let Some(value) = value.filter(|_| held.is_nan()) {
-                *held = match between {
-                    Between::Seen => value.abs(),
-                    Between::Uncertain => -value.abs(),
-                };
-            }
-        }
-        let minutes = Resolution::Minute.of_fine(first)..=Resolution::Minute.of_fine(last);
-        for minute in minutes {
-            let start = minute * Resolution::Minute.seconds() / Resolution::Fine.seconds();
-            self.summarise(start, Resolution::Fine, Resolution::Minute);
-            self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
-        }
-    }
-
-    /// Bridges the gaps of the 15-second ring that are no longer than this, as of uncertain load.
-    pub fn bridge_gaps(&mut self, longest: SignedDuration) {
-        let Some(newest) = self.newest else { return };
-        let slots = newest - Resolution::Fine.slots() + 1..=newest;
-        let held = slots.filter(|&slot| self.get(Resolution::Fine, slot).is_some());
-        let held: Vec<i64> = held.collect();
-        let time = |slot: i64| Timestamp::from_second(slot * Resolution::Fine.seconds()).ok();
-        for (from, to) in held
-            .windows(2)
-            .filter_map(|pair| Some((time(pair[0])?, time(pair[1])?)))
-        {
-            let gap = to.duration_since(from);
-            if gap > Resolution::Fine.step() && gap <= longest {
-                self.bridge(from, to, Between::Uncertain);
-            }
-        }
     }
 
     /// Takes a value of the past from elsewhere, such as a database; a value that has been measured
@@ -216,10 +208,14 @@ impl History {
         let value = load(value)?;
         let slot = resolution.slot(at);
         self.make_room(slot, resolution, now)?;
+        if !self.holds(resolution) {
+            return Ok(false);
+        }
         let held = &mut self.values[resolution.place(slot)];
         let gap = held.is_nan();
         if gap {
             *held = value;
+            self.highs.see(at.as_second(), value);
         }
         Ok(gap)
     }
@@ -261,22 +257,27 @@ impl History {
 
     /// The number of steps of a grid that are known.
     pub(crate) fn known(&self, resolution: Resolution) -> usize {
-        let from = resolution.offset();
-        let ring = &self.values[from..from + resolution.length()];
-        ring.iter().filter(|value| !value.is_nan()).count()
+        let ring = self.values.iter().skip(resolution.offset());
+        ring.take(resolution.length())
+            .filter(|value| !value.is_nan())
+            .count()
     }
 
-    /// The highest value of all that is kept.
+    /// The highest load of two weeks, as far as it has been seen.
     pub(super) fn highest(&self) -> Option<f64> {
-        let known = self.values.iter().filter(|value| !value.is_nan());
-        known.map(|value| f64::from(value.abs())).reduce(f64::max)
+        self.highs.highest()
+    }
+
+    /// Takes how high the load was on days that are known from elsewhere.
+    pub(crate) fn take_highs(&mut self, highs: &DailyHighs) {
+        self.highs.take(highs);
     }
 
     /// The value of a slot; `None` for a gap and for what is not in the ring, whose place another
     /// slot has.
     fn get(&self, resolution: Resolution, slot: i64) -> Option<f64> {
         let newest = resolution.of_fine(self.newest?);
-        let value = self.values[resolution.place(slot)];
+        let value = *self.values.get(resolution.place(slot))?;
         let held = slot <= newest && slot > newest - resolution.slots();
         (held && !value.is_nan()).then(|| f64::from(value.abs()))
     }
@@ -295,7 +296,9 @@ impl History {
         let newest = *self.newest.get_or_insert(fine);
         if fine > newest {
             for ring in Resolution::ALL {
-                self.clear_between(ring, newest, fine);
+                if self.holds(ring) {
+                    self.clear_between(ring, newest, fine);
+                }
             }
             self.newest = Some(fine);
         }
@@ -310,6 +313,15 @@ impl History {
         let (old, new) = (ring.of_fine(old), ring.of_fine(new));
         for slot in (old + 1).max(new - ring.slots() + 1)..=new {
             self.values[ring.place(slot)] = GAP;
+        }
+    }
+
+    /// Computes the coarse slots around the slot `fine` of the finest ring, where they are kept.
+    fn summarise_around(&mut self, fine: i64) {
+        if self.holds(Resolution::FiveMinutes) {
+            let minute = Resolution::Minute.of_fine(fine);
+            self.summarise(fine, Resolution::Fine, Resolution::Minute);
+            self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
         }
     }
 
@@ -407,9 +419,37 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_learns_only_the_load_of_now_is_kept() {
+        let seconds = || (0..7200).step_by(15);
+        let whole = filled(seconds());
+        let mut short = History::default();
+        assert!(!short.keep_past(false) && short.bytes() * 5 < whole.bytes());
+        for second in seconds() {
+            let value = f64::from(i32::try_from(second / 15).unwrap());
+            short.insert(at(second), value, at(second)).unwrap();
+        }
+        let fine = Resolution::Fine;
+        assert_eq!(known(&short, fine), known(&whole, fine));
+        for coarse in [Resolution::Minute, Resolution::FiveMinutes] {
+            assert_eq!(short.refill(coarse, at(6000), 1.0, at(7200)), Ok(false));
+            assert_eq!((known(&short, coarse), short.known(coarse)), (vec![], 0));
+        }
+        short.bridge_gaps();
+        // What the finest ring knows is there at once, and the rest can be filled.
+        assert!(short.keep_past(true) && !short.keep_past(true));
+        let minutes = known(&whole, Resolution::Minute);
+        let last = minutes.len() - 30..;
+        assert_eq!(known(&short, Resolution::Minute), minutes[last]);
+        assert_eq!(
+            short.refill(Resolution::FiveMinutes, at(300), 1.0, at(7200)),
+            Ok(true)
+        );
+    }
+
+    #[test]
     fn ten_thousand_targets_of_two_series_fit_their_budget() {
-        let megabytes = 20_000 * History::BYTES / 1_000_000;
-        assert!(megabytes <= 71, "{megabytes} MB");
+        let megabytes = 20_000 * History::default().bytes() / 1_000_000;
+        assert!(megabytes <= 72, "{megabytes} MB");
     }
 
     #[test]
@@ -526,15 +566,42 @@ mod tests {
         assert_eq!(uncertain(&history), [5, 7, 8, 9]);
         let refilled = history.refill(Resolution::Fine, at(3615), 9.0, at(3750));
         assert_eq!(refilled, Ok(false));
+        let mut gaps = filled([3600, 3630, 3630 + 15 * 60 + 15]);
+        gaps.bridge_gaps();
+        assert_eq!(uncertain(&gaps), [1], "further apart there is no line");
         let mut gaps = filled([3600, 3630, 3900]);
-        gaps.bridge_gaps(SignedDuration::from_mins(4));
-        assert_eq!(uncertain(&gaps), [1]);
-        gaps.bridge_gaps(SignedDuration::from_mins(5));
+        gaps.bridge_gaps();
         assert_eq!(gaps.value(at(3765)), Some(251.0));
         // From what the ring does not hold there is no line.
         let mut other = filled([3600]);
         other.bridge(at(3000), at(3600), Between::Seen);
         assert_eq!(known(&other, Resolution::Fine), [(3600, 240.0)]);
+    }
+
+    /// The harm: a database leaves out the minutes in which Pods started, and with them each rise.
+    #[test]
+    fn gaps_of_what_was_refilled_are_led_across_up_to_a_quarter_of_an_hour() {
+        let mut history = History::default();
+        let now = at(40_000);
+        for (resolution, second, value) in [
+            (Resolution::Minute, 36_000, 10.0),
+            (Resolution::Minute, 36_240, 18.0),
+            (Resolution::Minute, 37_200, 18.0),
+            (Resolution::FiveMinutes, 3_000, 1.0),
+            (Resolution::FiveMinutes, 3_900, 4.0),
+            (Resolution::FiveMinutes, 5_100, 4.0),
+        ] {
+            let filled = history.refill(resolution, at(second), value, now);
+            assert_eq!(filled, Ok(true));
+        }
+        history.bridge_gaps();
+        let value = |resolution, second| history.step(resolution, at(second));
+        assert_eq!(value(Resolution::Minute, 36_060), Some(12.0));
+        assert_eq!(value(Resolution::Minute, 36_180), Some(16.0));
+        assert_eq!(value(Resolution::Minute, 36_300), None);
+        assert_eq!(value(Resolution::FiveMinutes, 3_300), Some(2.0));
+        assert_eq!(value(Resolution::FiveMinutes, 3_600), Some(3.0));
+        assert_eq!(value(Resolution::FiveMinutes, 4_200), None);
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use super::arima::Arima;
 use super::baseline::Naive;
+use super::blend::Blend;
 use super::daily::DailySeasonalNaive;
 use super::ets::Ets;
+use super::gbdt::Gbdt;
 use super::model::Model;
 use super::point_model::PointModel as _;
 use super::rolling::Rolling;
@@ -16,7 +18,8 @@ use super::smoothing::{self, Alpha, Variant};
 /// The models that a load is forecast with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ModelSet {
-    /// Several, of which the best is in use.
+    /// In service the largest load until there is capacity for it, by [`PeakForecaster`](super::PeakForecaster);
+    /// where single steps are forecast, a blend of several models.
     #[default]
     Auto,
     /// The model `s-hpa` alone.
@@ -31,18 +34,29 @@ pub enum ModelSet {
     Arima,
     /// Exponential smoothing in state space form, alone.
     Ets,
+    /// Gradient-boosted trees, alone.
+    Gbdt,
 }
+
+/// The members of the blend.
+const BLENDED: [ModelSet; 5] = [
+    ModelSet::Naive,
+    ModelSet::SeasonalNaive,
+    ModelSet::Arima,
+    ModelSet::Ets,
+    ModelSet::Gbdt,
+];
 
 /// A word that names no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima or ets")]
+#[error("{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets or gbdt")]
 pub struct UnknownModel {
     /// The word that was refused.
     pub given: String,
 }
 
 impl ModelSet {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Auto,
         Self::SHpa,
         Self::Tes,
@@ -50,34 +64,36 @@ impl ModelSet {
         Self::SeasonalNaive,
         Self::Arima,
         Self::Ets,
+        Self::Gbdt,
     ];
 
     /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`].
     #[must_use]
     pub const fn is_fitted(self) -> bool {
-        matches!(self, Self::Arima | Self::Ets)
+        matches!(self, Self::Arima | Self::Ets | Self::Gbdt)
     }
 
     /// The word for it; that of one model is the model's name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Auto => "auto",
+            Self::Auto => Blend::NAME,
             Self::SHpa => smoothing::SHpa::NAME,
             Self::Tes => smoothing::Tes::NAME,
             Self::Naive => Naive::NAME,
             Self::SeasonalNaive => DailySeasonalNaive::NAME,
             Self::Arima => Arima::NAME,
             Self::Ets => Ets::NAME,
+            Self::Gbdt => Gbdt::NAME,
         }
     }
 
-    /// Models that have seen nothing, scored `horizon` steps ahead; of equals the first is preferred.
-    pub(super) fn models(self, horizon: NonZeroUsize) -> Vec<Box<dyn Model>> {
-        let model: Box<dyn Model> = match self {
+    /// A model that has seen nothing, for forecasts of `horizon` steps.
+    pub(super) fn model(self, horizon: NonZeroUsize) -> Box<dyn Model> {
+        match self {
             Self::Auto => {
-                let all = [Self::SHpa, Self::Tes, Self::SeasonalNaive];
-                return all.iter().flat_map(|one| one.models(horizon)).collect();
+                let members = BLENDED.map(|one| one.model(horizon));
+                Box::new(Blend::towards(members.into(), horizon))
             }
             Self::SHpa => Box::new(Rolling::towards(smoothing::SHpa::default(), horizon)),
             Self::Tes => {
@@ -89,8 +105,8 @@ impl ModelSet {
             Self::SeasonalNaive => Box::new(DailySeasonalNaive::towards(horizon)),
             Self::Arima => Box::new(Rolling::towards(Arima::default(), horizon)),
             Self::Ets => Box::new(Rolling::towards(Ets::default(), horizon)),
-        };
-        vec![model]
+            Self::Gbdt => Box::new(Gbdt::towards(horizon)),
+        }
     }
 }
 
@@ -119,16 +135,11 @@ mod tests {
     fn one_model_alone_goes_by_its_own_name() {
         for set in ModelSet::ALL {
             assert_eq!(set.as_str().parse(), Ok(set));
-            let models = set.models(NonZeroUsize::MIN);
-            let names: Vec<_> = models.iter().map(|model| model.name()).collect();
-            match set {
-                ModelSet::Auto => assert_eq!(names, ["s-hpa", "tes", "seasonal-naive"]),
-                one => assert_eq!(names, [one.as_str()]),
-            }
+            assert_eq!(set.model(NonZeroUsize::MIN).name(), set.as_str());
         }
         let refused = "holt".parse::<ModelSet>().unwrap_err().to_string();
         let told =
-            "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima or ets";
+            "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets or gbdt";
         assert_eq!(refused, told);
     }
 }

@@ -13,7 +13,7 @@ mod model;
 mod quantiles;
 
 pub use cover::Cover;
-pub use forecaster::{Peak, PeakForecaster};
+pub use forecaster::{Followed, Peak, PeakContext, PeakForecaster};
 pub use inputs::{INPUTS, Inputs, Masks, inputs};
 pub use lookback::{Lookback, MinuteLookback, Minutes};
 pub use model::{GlobalPeaks, OwnPeaks, PeakModelError};

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use super::context::Context;
 use super::model::Model;
 use super::not_ready::NotEnoughHistory;
+use super::outlook::{bound, outlook};
 use super::point_model::PointModel;
 use super::prediction::Forecast;
 use super::series::{Arrival, Filler, Series};
@@ -121,43 +122,12 @@ impl<M: PointModel> Model for Rolling<M> {
         let missing = self.filler.missing();
         let mut means = vec![0.0; missing + horizon];
         self.model.predict(&mut means);
-        let unbounded = unbounded(&means[missing..], self.last);
-        let clamped = bound(&mut means[missing..], self.last);
-        let ahead = means.into_iter().zip(1..).skip(missing);
-        let steps = ahead.map(|(mean, ahead)| self.widths.step(mean, ahead));
-        Ok(Forecast {
-            origin: context.origin,
-            step: context.step,
-            steps: steps.collect::<Option<_>>().ok_or(not_enough)?,
-            clamped,
-            unbounded,
-        })
+        outlook(means, self.last, missing, &self.widths, context).ok_or(not_enough)
     }
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.widths.heap_bytes() + self.model.heap_bytes()
     }
-}
-
-/// Replaces values that no load can have: below zero by 0, not finite by the last observation.
-/// Returns the number of values replaced.
-fn bound(means: &mut [f64], last: f64) -> usize {
-    let mut clamped = 0;
-    for mean in means {
-        let possible = if mean.is_finite() { *mean } else { last }.max(0.0);
-        clamped += usize::from(possible.to_bits() != (*mean + 0.0).to_bits());
-        *mean = possible;
-    }
-    clamped
-}
-
-/// The means where one is below zero, those that are not finite as the last observation; else none.
-fn unbounded(means: &[f64], last: f64) -> Box<[f64]> {
-    if means.iter().all(|mean| *mean >= 0.0 || !mean.is_finite()) {
-        return Box::default();
-    }
-    let finite = |mean: &f64| if mean.is_finite() { *mean } else { last };
-    means.iter().map(finite).collect()
 }
 
 #[cfg(test)]

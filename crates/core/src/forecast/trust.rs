@@ -4,6 +4,10 @@
 //! 80 % interval. Around both lies a band of 5 % each way, about what the faded means of 120
 //! forecasts move by chance: trust is earned beyond it on the good side and lost beyond it on the
 //! bad one, so that a floor does not rise and fall with the noise of the score.
+//!
+//! Forecasts of the largest load are measured by what floors on them are worth, beside an HPA with a
+//! lower target that costs as much; as long as too little of that is known, by their loss beside the last
+//! load times the best factor.
 
 use std::fmt;
 
@@ -15,6 +19,11 @@ const MIN_COVERAGE: f64 = 0.60;
 const MAX_RATIO: f64 = 1.0;
 /// The loss over that of an equally dear rival from which on trust in forecasts of peaks is lost.
 const RIVAL_LOST: f64 = 1.1;
+/// The time under-provisioned over that of an equally dear HPA up to which floors begin to act, and from
+/// which on they do no more. What says so flatters the HPA, and floors that come and go are worth less
+/// than either.
+const PAYS: f64 = 1.5;
+const PAYS_NO_MORE: f64 = 2.0;
 /// The half width of the band between earning trust and losing it, as a share of the measure.
 const BAND: f64 = 0.05;
 
@@ -35,11 +44,33 @@ pub(super) const fn least_coverage(trusted: bool) -> f64 {
 pub enum Trust {
     /// Its forecasts may be acted on.
     Trusted {
-        /// The error over that of the naive forecast.
+        /// The measure over that of the rival; below 1 is better.
         ratio: f64,
+        rival: Rival,
     },
     /// Its forecasts are ignored.
     Untrusted(Distrust),
+}
+
+/// What a forecast is measured against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rival {
+    /// The last value as the forecast; by errors.
+    LastValue,
+    /// The last load times the factor that is best for the largest one; by losses of a quantile.
+    Factor,
+    /// The plain HPA with the lower target that has as many replicas; by the time under-provisioned.
+    LowerTarget,
+}
+
+impl fmt::Display for Rival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LastValue => "naive",
+            Self::Factor => "a factor on the last load",
+            Self::LowerTarget => "an HPA with a lower target",
+        })
+    }
 }
 
 /// The reason for which a forecast is ignored.
@@ -55,6 +86,13 @@ pub enum Distrust {
         /// The error over that of the naive forecast; `None` where the naive one made none.
         ratio: Option<f64>,
     },
+    /// Floors leave Pods with too much for longer than the HPA with the lower target does that costs as
+    /// much, or the last load times a factor is the better forecast of the largest.
+    DoesNotPay {
+        /// The measure over that of the rival.
+        ratio: Option<f64>,
+        rival: Rival,
+    },
     /// The intervals are too narrow to be believed.
     Coverage {
         /// The share of observations inside the 80 % interval.
@@ -63,19 +101,34 @@ pub enum Distrust {
 }
 
 impl Trust {
-    /// The judgement of forecasts that have been trusted so far, or have not, by their loss over that of
-    /// their rival; `None` where the rival made no error. The rival is as dear as they are, so that who
-    /// is no worse than it costs nothing: trust begins at 1 and ends beyond it.
+    /// The judgement of forecasts of the largest load that have been trusted so far, or have not, by their
+    /// loss over that of [`Rival::Factor`]; `None` where that made no error. It is as dear as they are,
+    /// so that who is no worse than it costs nothing: trust begins at 1 and ends beyond it.
     pub(super) fn judged(scored: u32, ratio: Option<f64>, trusted: bool) -> Self {
         if scored < MIN_SCORED {
             return Self::Untrusted(Distrust::Unproven { scored });
         }
         match ratio {
-            Some(ratio) if ratio < if trusted { RIVAL_LOST } else { MAX_RATIO } => {
-                Self::Trusted { ratio }
-            }
-            ratio => Self::Untrusted(Distrust::NotBetterThanNaive { ratio }),
+            Some(ratio) if ratio < if trusted { RIVAL_LOST } else { MAX_RATIO } => Self::Trusted {
+                ratio,
+                rival: Rival::Factor,
+            },
+            ratio => Self::Untrusted(Distrust::DoesNotPay {
+                ratio,
+                rival: Rival::Factor,
+            }),
         }
+    }
+
+    /// The judgement by what floors on the forecasts are worth: the time under-provisioned over that of
+    /// [`Rival::LowerTarget`].
+    pub(crate) const fn by_worth(ratio: f64, trusted: bool) -> Self {
+        let rival = Rival::LowerTarget;
+        if ratio < if trusted { PAYS_NO_MORE } else { PAYS } {
+            return Self::Trusted { ratio, rival };
+        }
+        let ratio = Some(ratio);
+        Self::Untrusted(Distrust::DoesNotPay { ratio, rival })
     }
 
     /// True where the forecasts may be acted on.
@@ -88,9 +141,13 @@ impl Trust {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::Trusted { .. } => "BetterThanNaive",
+            Self::Trusted { rival, .. } => match rival {
+                Rival::LastValue => "BetterThanNaive",
+                Rival::Factor | Rival::LowerTarget => "Pays",
+            },
             Self::Untrusted(Distrust::Unproven { .. }) => "Unproven",
             Self::Untrusted(Distrust::NotBetterThanNaive { .. }) => "NotBetterThanNaive",
+            Self::Untrusted(Distrust::DoesNotPay { .. }) => "DoesNotPay",
             Self::Untrusted(Distrust::Coverage { .. }) => "LowCoverage",
         }
     }
@@ -99,7 +156,7 @@ impl Trust {
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Trusted { ratio } => write!(f, "trusted ({ratio:.2} of naive)"),
+            Self::Trusted { ratio, rival } => write!(f, "trusted ({ratio:.2} of {rival})"),
             Self::Untrusted(Distrust::Unproven { scored }) => {
                 write!(f, "not trusted ({scored} of {MIN_SCORED} forecasts scored)")
             }
@@ -113,6 +170,10 @@ impl fmt::Display for Trust {
             Self::Untrusted(Distrust::NotBetterThanNaive { ratio: None }) => {
                 f.write_str("not trusted (the naive forecast is exact)")
             }
+            Self::Untrusted(Distrust::DoesNotPay { ratio, rival }) => match ratio {
+                Some(ratio) => write!(f, "not trusted ({ratio:.2} of {rival})"),
+                None => write!(f, "not trusted ({rival} is exact)"),
+            },
             Self::Untrusted(Distrust::Coverage { coverage }) => {
                 let percent = coverage * 100.0;
                 write!(f, "not trusted ({percent:.0} % inside the 80 % interval")?;

@@ -21,6 +21,19 @@ pub struct Cost {
     pub replica_hours: f64,
 }
 
+impl Cost {
+    /// The part of it that came after it was `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            under_provisioned_seconds: self.under_provisioned_seconds
+                - before.under_provisioned_seconds,
+            overloaded_seconds: self.overloaded_seconds - before.overloaded_seconds,
+            replica_hours: self.replica_hours - before.replica_hours,
+        }
+    }
+}
+
 /// The costs of the plain HPA at several targets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frontier {

@@ -87,7 +87,7 @@ impl Lead {
         }
     }
 
-    const fn total(&self) -> SignedDuration {
+    pub(super) const fn total(&self) -> SignedDuration {
         let starts = self.start_up.saturating_add(self.node_start_up);
         starts.saturating_add(self.sync).saturating_add(self.tick)
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use evenkeel_label_selector::LabelSelector;
 
 use crate::fnv::fnv1a;
-use crate::units::Resource;
+use crate::units::{Ratio, Resource, i64_as_f64, i64_nearest};
 
 /// The name of a resource as Pods request it, such as `cpu`, `memory` or `nvidia.com/gpu`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -284,6 +284,20 @@ pub enum ValueScope {
 }
 
 impl Target {
+    /// The target times a share, to the nearest unit and at least one.
+    #[must_use]
+    pub fn times(self, share: Ratio) -> Self {
+        let of = |whole: i64| i64_nearest(i64_as_f64(whole) * share.get()).max(1);
+        match self {
+            Self::Utilization(percent) => {
+                let percent = of(i64::from(percent));
+                Self::Utilization(i32::try_from(percent).unwrap_or(i32::MAX))
+            }
+            Self::AverageValue(milli) => Self::AverageValue(of(milli)),
+            Self::Value(milli) => Self::Value(of(milli)),
+        }
+    }
+
     /// What the one value of a signal is the value of, where the signal has this target.
     pub const fn scope(self) -> ValueScope {
         match self {

@@ -7,18 +7,19 @@
 
 mod carried;
 mod current_load;
+mod learnt;
 mod own_fit;
 mod reacting;
 mod recent_lag;
 mod tick;
 mod tracked_load;
+mod tracked_peaks;
 
+pub use learnt::Learnt;
 pub use own_fit::OwnFit;
 pub use tick::{
     HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
 };
-
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -37,8 +38,7 @@ use super::observation::LoadSample;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
 use crate::forecast::{
-    Forecast, ModelSet, NotEnoughHistory, OwnPeaks, Request, Resolution, SampleError,
-    forecast_together,
+    Forecast, ModelSet, NotEnoughHistory, Request, Resolution, SampleError, forecast_together,
 };
 use crate::panicked::{Panicked, caught};
 
@@ -89,6 +89,22 @@ impl Tracker {
         filled
     }
 
+    /// Keeps the past of the loads that are to be forecast; of the others, only what tells their load
+    /// now. Returns whether a load is among them whose past is not known.
+    pub fn keep_pasts(&mut self, scaled: &[ScaledSignal]) -> bool {
+        let mut unknown = false;
+        for ScaledSignal {
+            signal,
+            is_forecast,
+            ..
+        } in scaled
+        {
+            let known = self.loads.iter_mut().find(|load| load.signal == *signal);
+            unknown |= known.is_some_and(|load| load.history.keep_past(*is_forecast));
+        }
+        unknown
+    }
+
     /// Takes the load of a signal, for the time that it is of. An estimate is kept beside the history,
     /// which nothing learns from. Where the clock was set back by more than the
     /// finest ring holds, the memory begins anew: all of it lies in a time that has not come, and
@@ -120,7 +136,7 @@ impl Tracker {
         self.adopt(input.recorded);
         let ahead = self.horizon(policy, input).ahead();
         for load in &mut self.loads {
-            load.follow(ahead, policy.risk, input);
+            load.follow(ahead, policy, input, &self.carried);
         }
     }
 
@@ -160,7 +176,6 @@ impl Tracker {
         let now = input.now;
         let reacted = react(&mut self.reacting, &mut self.state, policy, input);
         let horizon = self.horizon(policy, input);
-        self.carried.judge(&mut self.loads, policy, input);
         let ahead = horizon.ahead();
         let loads = self.loads.iter_mut();
         let selected: Vec<_> = loads
@@ -206,16 +221,10 @@ impl Tracker {
         }
     }
 
-    /// Lets the forecasts of a signal's load go on from trees that were fitted on its past.
-    pub fn adopt_own(&mut self, signal: &Signal, own: Arc<OwnPeaks>) {
-        self.load_of(signal).adopt(own);
-    }
-
-    /// Lets the forecasts of a signal's load go on from what all targets share, which does better than
-    /// trees of its own.
-    pub fn retire_own(&mut self, signal: &Signal) {
+    /// Lets the forecasts of a signal's load go on from what its past taught.
+    pub fn adopt_learnt(&mut self, signal: &Signal, learnt: Learnt) {
         if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
-            load.retire();
+            load.adopt(learnt);
         }
     }
 
@@ -227,6 +236,7 @@ impl Tracker {
             Some(OwnFit {
                 signal: &load.signal,
                 window,
+                pods: load.pods()?,
                 end,
                 is_first: !load.was_fitted(),
             })

@@ -18,6 +18,9 @@ pub struct RatioError {
 }
 
 impl Ratio {
+    /// All of something.
+    pub const ONE: Self = Self(1.0);
+
     /// Any finite number as a ratio.
     ///
     /// # Errors

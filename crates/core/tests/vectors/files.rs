@@ -14,11 +14,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Every vector file that some test of this project reads.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "forecast/adaptive_alpha",
     "forecast/arima",
     "forecast/brown_tes",
     "forecast/dhpa_threshold",
+    "forecast/elasticnet",
     "forecast/hpa_aware",
     "hpa/behavior_random",
     "hpa/behavior_upstream",

@@ -1,7 +1,9 @@
 //! Smoothing, D-HPA and the HPA-aware count against an independent implementation.
 
 use evenkeel_core::forecast::arima::{Arima, Order};
-use evenkeel_core::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
+use evenkeel_core::forecast::{
+    AdaptiveAlpha, Alpha, Coefficients, ElasticNet, Moments, PointModel, Tes, Variant,
+};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
 use evenkeel_core::scaling::hpa::Tolerances;
@@ -239,4 +241,39 @@ fn arima_is_as_likely_as_exact_maximum_likelihood_makes_it() {
         compared += 1;
     }
     assert!(compared >= 18, "{compared} cases");
+}
+
+#[derive(Deserialize)]
+struct ElasticNetCase {
+    alpha: f64,
+    l1_ratio: f64,
+    #[serde(rename = "X")]
+    rows: Vec<Vec<f64>>,
+    y: Vec<f64>,
+    coef: Vec<f64>,
+    intercept: f64,
+}
+
+#[test]
+fn coefficients_are_held_as_expected() {
+    // The library that made them stops at 1e-6.
+    const CLOSE: f64 = 1e-6;
+    for case in files::cases::<ElasticNetCase>("forecast/elasticnet") {
+        let what = format!("{} at {}", case.alpha, case.l1_ratio);
+        let mut moments = Moments::new(case.coef.len());
+        for (row, &outcome) in case.rows.iter().zip(&case.y) {
+            moments.push(row, outcome);
+        }
+        let net = ElasticNet {
+            alpha: case.alpha,
+            l1_ratio: case.l1_ratio,
+            positive: false,
+        };
+        let linear = net.fit(&moments).expect(&what);
+        assert_eq!(linear.coefficients.len(), case.coef.len(), "{what}");
+        assert_close(linear.intercept, case.intercept, CLOSE, &what);
+        for (found, expected) in linear.coefficients.into_iter().zip(case.coef) {
+            assert_close(found, expected, CLOSE, &what);
+        }
+    }
 }

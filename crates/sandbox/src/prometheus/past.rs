@@ -1,5 +1,5 @@
-//! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start,
-//! which is what the service asks for when it begins.
+//! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start and, where
+//! the scenario has a past, before; which is what the service asks for when it begins.
 //!
 //! Only the one form of a range query is answered that the service asks.
 
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::before::Before;
 use super::names::{POD_METRICS, in_base_unit};
 use crate::Timeline;
 use crate::machines::Machines;
@@ -37,10 +38,21 @@ struct Sum {
 }
 
 /// The past; clones share it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Past(Arc<Mutex<VecDeque<(SignedDuration, Sums)>>>);
+#[derive(Debug, Clone)]
+pub(super) struct Past {
+    before: Arc<Before>,
+    since: Arc<Mutex<VecDeque<(SignedDuration, Sums)>>>,
+}
 
 impl Past {
+    /// The past that goes on from what was `before` the start.
+    pub(super) fn after(before: Before) -> Self {
+        Self {
+            before: Arc::new(before),
+            since: Arc::default(),
+        }
+    }
+
     /// Notes what is used at each scrape, for ever.
     pub(super) async fn record(self, machines: Machines, timeline: Timeline) {
         let interval = timeline.clock().period(Timing::default().interval);
@@ -55,7 +67,7 @@ impl Past {
     }
 
     fn note(&self, at: SignedDuration, sums: Sums) {
-        let mut past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut past = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         past.push_back((at, sums));
         if past.len() > KEPT {
             past.pop_front();
@@ -96,11 +108,30 @@ impl Past {
 
     /// The newest scrape at a time of the scenario.
     fn at(&self, time: SignedDuration) -> Sums {
-        let past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if time.is_negative() {
+            return self.before(time);
+        }
+        let past = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = past.iter().rev().find(|(at, _)| *at <= time);
         let fresh = newest.filter(|(at, _)| time.saturating_sub(*at) <= LOOKBACK);
         fresh.map(|(_, sums)| sums.clone()).unwrap_or_default()
     }
+
+    /// The sums at a time before the start, when all Pods had been there for long.
+    fn before(&self, time: SignedDuration) -> Sums {
+        let sums = self.before.sums(time.abs());
+        sums.map(|(workload, used)| {
+            let name = name_of(&workload.namespace, &workload.name);
+            let newest = SignedDuration::MIN;
+            (name, Sum { used, newest })
+        })
+        .collect()
+    }
+}
+
+/// A workload by its namespace and what it is called there.
+fn name_of(namespace: &str, workload: &str) -> Name {
+    (namespace.to_owned(), format!("Deployment/{workload}"))
 }
 
 /// The query by Pod in a query for the sums by workload of what it gives, and how long ago all Pods of
@@ -129,7 +160,7 @@ fn sums(
     let mut sums = Sums::new();
     for (pod, sample) in samples {
         let workload = pod.name().rsplitn(3, '-').last().unwrap_or_default();
-        let name = (pod.namespace().to_owned(), format!("Deployment/{workload}"));
+        let name = name_of(pod.namespace(), workload);
         let first = before.remove(&pod).unwrap_or(at);
         let sum = sums.entry(name).or_insert(Sum {
             used: Resources::default(),
@@ -145,6 +176,7 @@ fn sums(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Scenario;
 
     fn by_workload(pods: &str) -> String {
         let sums = |pods: &str| {
@@ -160,10 +192,42 @@ mod tests {
         format!("{all} unless on (namespace, workload) {new}")
     }
 
+    fn past_of(length: SignedDuration) -> Past {
+        let scenario = Scenario {
+            past: length,
+            ..Scenario::mixed()
+        };
+        Past::after(Before::of(&scenario, 1))
+    }
+
+    #[test]
+    fn what_was_before_the_start_is_answered_where_the_scenario_knows_it() {
+        let timeline = Timeline::begun(Timestamp::from_second(100_000).unwrap());
+        let query = by_workload("pod_cpu");
+        let fields = [
+            ("query", query.as_str()),
+            ("start", "96300"),
+            ("end", "99999"),
+            ("step", "900000ms"),
+        ];
+        let fields = fields.map(|(field, value)| (field.to_owned(), value.to_owned()));
+        let form = BTreeMap::from(fields);
+        let points = |length| {
+            let found = past_of(length).answer(&form, &timeline).unwrap();
+            found.first().map(|series| {
+                assert_eq!(series["metric"]["workload"], "Deployment/web");
+                series["values"].as_array().unwrap().len()
+            })
+        };
+        assert_eq!(points(SignedDuration::ZERO), None);
+        assert_eq!(points(SignedDuration::from_mins(30)), Some(2));
+        assert_eq!(points(SignedDuration::from_hours(48)), Some(5));
+    }
+
     #[test]
     fn the_past_is_answered_as_far_as_it_is_known() {
         let timeline = Timeline::begun(Timestamp::from_second(1_000).unwrap());
-        let past = Past::default();
+        let past = past_of(SignedDuration::ZERO);
         for (second, cores) in [(0, 1.0), (15, 2.0)] {
             let used = Resources::from_fn(|_| cores * 1000.0);
             let sum = |workload: &str, newest| {

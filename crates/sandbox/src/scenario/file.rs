@@ -15,6 +15,7 @@ use super::faults::{self, Fault, FaultError};
 use super::model::{
     NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
 };
+use super::past;
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
@@ -35,6 +36,8 @@ struct ScenarioFile {
     name: String,
     #[serde(default)]
     trace_offset: Option<Text>,
+    #[serde(default)]
+    past: Option<Text>,
     nodes: Vec<NodeFile>,
     workloads: Vec<WorkloadFile>,
     #[serde(default)]
@@ -135,6 +138,7 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
     let ScenarioFile {
         name,
         trace_offset,
+        past,
         nodes,
         workloads,
         faults,
@@ -144,9 +148,12 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         return Err(refused("nodes", "[]", "at least one node"));
     }
     let workload = |file: WorkloadFile, path: &str| file.check(path, traces);
+    let trace_offset = optional("traceOffset", trace_offset)?;
+    let past = past::within(trace_offset, optional("past", past)?)?;
     Ok(Scenario {
         name,
-        trace_offset: optional("traceOffset", trace_offset)?,
+        trace_offset,
+        past,
         nodes: numbered(nodes, "nodes", NodeFile::check)?,
         workloads: numbered(workloads, "workloads", workload)?,
         faults: numbered(faults, "faults", |text: String, path| fault(&text, path))?,

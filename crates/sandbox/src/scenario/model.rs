@@ -55,6 +55,8 @@ pub struct Scenario {
     pub name: String,
     /// Where in the traffic's trace the run begins.
     pub trace_offset: SignedDuration,
+    /// For how long before the run there were measurements of workloads that serve requests.
+    pub past: SignedDuration,
     /// The nodes; at least one.
     pub nodes: Vec<NodeShape>,
     /// The workloads, in the order of the file.

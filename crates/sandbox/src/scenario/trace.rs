@@ -61,11 +61,9 @@ impl Trace {
     #[must_use]
     pub fn share(&self, at: SignedDuration) -> f64 {
         let position = (at.as_secs_f64().max(0.0) / self.step).rem_euclid(self.length());
-        let mut values = self.values.iter().cycle().skip(index(position));
-        let (left, right) = (values.next(), values.next());
-        let (left, right) = left
-            .zip(right)
-            .expect("a trace has two values and is repeated");
+        let first = index(position);
+        let value = |at: usize| self.values[at % self.values.len()];
+        let (left, right) = (value(first), value(first + 1));
         (left + (right - left) * position.fract()) / self.peak
     }
 

@@ -19,6 +19,7 @@ use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::sum::Certainty;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
+use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::scaling::{Mode, Policy, Risk, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
 
@@ -82,15 +83,20 @@ impl FloorForecaster {
         self
     }
 
-    /// Lets trees of the target's own be fitted on a past of minutes, for the window that it has now.
+    /// Learns from a past of minutes, for the window that it has now, as the service does once a day.
     pub(super) fn fit(&mut self, past: &Series, knowledge: &Knowledge<'_>) {
         let window = self.horizon().window();
-        let fitted = knowledge
+        let [
+            ScaledSignal {
+                signal, capacity, ..
+            },
+        ] = &self.signals;
+        let pods = TrialPods::new(*capacity, self.policy.bounds, &self.policy.lead);
+        let learnt = knowledge
             .own
-            .and_then(|fit| fit(&knowledge::minutes(past), window));
-        if let Some(own) = fitted {
-            let [ScaledSignal { signal, .. }] = &self.signals;
-            self.tracker.adopt_own(signal, own);
+            .and_then(|learn| learn(&knowledge::minutes(past), window, &pods));
+        if let Some(learnt) = learnt {
+            self.tracker.adopt_learnt(signal, learnt);
         }
     }
 

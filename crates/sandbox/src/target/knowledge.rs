@@ -4,19 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::past;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, OwnPeaks, Resolution, Series};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, Resolution, Series};
+use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::scaling::trial::TrialPods;
 
-/// Fits trees of a target's own on its past, for a window of so many minutes; `None` where it is too
+/// Learns from the past of a target's Pods, for a window of so many minutes; `None` where it is too
 /// short.
-pub type FitOwn<'a> = &'a (dyn Fn(&Minutes, usize) -> Option<Arc<OwnPeaks>> + Sync);
+pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<Learnt> + Sync);
 
 /// What forecasts of a run know beside the load.
 #[derive(Clone)]
 pub struct Knowledge<'a> {
     /// The weights of `global`.
     pub global: Arc<GlobalPeaks>,
-    /// Who fits `own` once, on the past before the judged days.
-    pub own: Option<FitOwn<'a>>,
+    /// Who learns once, from the past before the judged days.
+    pub own: Option<LearnOwn<'a>>,
 }
 
 impl Default for Knowledge<'_> {

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::FloorForecaster;
 use super::knowledge::Knowledge;
+use super::parts::Parts;
 use super::past;
 use super::settings::{GRID, Target};
 use super::side::{Passed, Side};
@@ -85,6 +86,8 @@ pub struct ReplayPoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
     pub cost: Cost,
+    /// The cost of each [`super::PART`] of the judged time, of which the last may be shorter.
+    pub parts: Vec<Cost>,
     /// Empty where they were not asked for.
     pub points: Vec<ReplayPoint>,
 }
@@ -205,6 +208,7 @@ pub fn replay(
     let mut forecaster = policy.forecaster(target, load, &running, knowledge);
     let mut side = Side::new(target, target.initial(&running), policy.share(target));
     let mut points = Vec::new();
+    let mut parts = Parts::default();
     let mut is_counted = false;
     for tick in super::ticks(&running, &mut |_| ()) {
         if !is_counted && tick.now >= load.count_from {
@@ -215,6 +219,9 @@ pub fn replay(
             if let Some((forecaster, past)) = forecaster.as_mut().zip(past) {
                 forecaster.fit(&past, knowledge);
             }
+        }
+        if is_counted {
+            parts.reach(tick.now, side.cost());
         }
         let Passed {
             replicas,
@@ -234,6 +241,7 @@ pub fn replay(
     }
     Replayed {
         cost: side.cost(),
+        parts: parts.up_to(side.cost()),
         points,
     }
 }

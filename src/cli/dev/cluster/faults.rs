@@ -22,6 +22,10 @@ use evenkeel_sandbox::scenario::faults::{Fault, Kind};
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
+/// How often the Pods are taken off a lost node: a binding that was under way as it was lost brings
+/// it another.
+const EVICTION: SignedDuration = SignedDuration::from_secs(5);
+
 /// When what the API server did not take is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -47,8 +51,15 @@ impl Faults {
             .collect();
         // Where one fault ends as another of its kind begins, the end comes first.
         moments.sort_by_key(|(at, begins, _)| (*at, *begins));
+        let mut lost = false;
         for (at, begins, fault) in moments {
-            self.timeline.wait_until(at).await;
+            tokio::select! {
+                () = self.timeline.wait_until(at) => {}
+                () = self.keep_empty(), if lost => {}
+            }
+            if fault.kind == Kind::NodeLoss {
+                lost = begins;
+            }
             self.events.tell(
                 self.timeline.elapsed(),
                 Event::Fault {
@@ -108,6 +119,19 @@ impl Faults {
             self.evict(&shape.name).await?;
         }
         Ok(())
+    }
+
+    /// Keeps the lost node empty, until it is dropped.
+    async fn keep_empty(&self) {
+        let Some(shape) = self.scenario.nodes.first() else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::time::sleep(self.timeline.clock().wait(EVICTION)).await;
+            if let Err(error) = self.evict(&shape.name).await {
+                warn!(%error, node = shape.name, "the Pods of a lost node were not all evicted");
+            }
+        }
     }
 
     /// Takes the Pods off a node that does not answer; the minutes that a real cluster waits are

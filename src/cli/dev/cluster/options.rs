@@ -1,15 +1,19 @@
 //! The options of a cluster.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::error::StartError;
 use evenkeel_clock::Clock;
 use evenkeel_core::units::Ratio;
+use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::baseline::{self, Baseline};
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::machines::Machines;
+use evenkeel_sandbox::prometheus::{self, Before, Behaviour};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 use evenkeel_sandbox::scenario::faults::Kind;
@@ -67,11 +71,27 @@ impl Options {
         Machines::new(self.scenario.clone(), self.seed, self.line, sync)
     }
 
+    /// The metrics backend and its address, with the past that the scenario says there is.
+    pub(super) async fn metrics(
+        &self,
+        machines: &Machines,
+        timeline: &Timeline,
+        behaviour: &Behaviour,
+    ) -> Result<(SocketAddr, impl Future<Output = ()> + use<>), StartError> {
+        let before = Before::of(&self.scenario, self.seed);
+        let (machines, timeline) = (machines.clone(), timeline.clone());
+        let backend = prometheus::serve(machines, timeline, behaviour.clone(), before).await;
+        backend.map_err(|source| StartError::Io {
+            what: "the metrics backend cannot listen",
+            source,
+        })
+    }
+
     /// A run of the same seed without Evenkeel, in virtual time, with a control plane that
     /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
-    /// no faults there.
+    /// no faults there. Its HPAs aim at a share of their own targets.
     #[must_use]
-    pub fn plain(&self, lags: Lags) -> Baseline {
+    pub fn plain(&self, lags: Lags, target_share: Ratio) -> Baseline {
         let lost = self
             .faults
             .iter()
@@ -81,6 +101,7 @@ impl Options {
             seed: self.seed,
             line: self.line,
             lags,
+            target_share,
             losses: lost.map(|fault| (fault.from, fault.until)).collect(),
         })
     }

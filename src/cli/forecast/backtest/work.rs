@@ -1,12 +1,15 @@
 //! The runs of all models over all loads, timed, until they are done or interrupted.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{Forecast, Interval, ModelSet, NotReady, Shared};
 use evenkeel_core::units::count_as_f64;
+use evenkeel_sandbox::parallel::cores;
+use evenkeel_training::Booster;
 
 use super::load::Load;
 use crate::cli::forecast::interrupt::Interrupt;
@@ -17,21 +20,6 @@ pub(super) struct Wanted {
     pub(super) models: Vec<ModelSet>,
     /// In ascending order.
     pub(super) horizons: Vec<NonZeroUsize>,
-}
-
-impl Wanted {
-    /// The runs over one load. A choice among models is made for one horizon, so that each has its own.
-    fn runs(&self) -> Vec<(ModelSet, Vec<NonZeroUsize>)> {
-        let each = self.models.iter().flat_map(|&model| {
-            if model == ModelSet::Auto {
-                let alone = self.horizons.iter().map(|&horizon| vec![horizon]);
-                alone.map(|horizons| (model, horizons)).collect()
-            } else {
-                vec![(model, self.horizons.clone())]
-            }
-        });
-        each.collect()
-    }
 }
 
 /// All results.
@@ -79,10 +67,12 @@ pub(super) struct Told {
 
 /// Runs everything that is wanted; `draw` keeps the forecasts themselves.
 pub(super) fn test(loads: &[Load], wanted: &Wanted, draw: bool, interrupt: &Interrupt) -> Tested {
-    let shared = Shared::default();
-    let runs = wanted.runs();
+    let shared = Shared {
+        trainer: Some(Arc::new(Booster::with(cores()))),
+        ..Shared::default()
+    };
     let size = |load: &Load| count_as_f64(load.recorded.values().len());
-    let all = loads.iter().map(size).sum::<f64>() * count_as_f64(runs.len());
+    let all = loads.iter().map(size).sum::<f64>() * count_as_f64(wanted.models.len());
     let (mut bar, mut done) = (Bar::new(true), 0.0);
     let mut tested = Tested {
         loads: Vec::new(),
@@ -90,14 +80,15 @@ pub(super) fn test(loads: &[Load], wanted: &Wanted, draw: bool, interrupt: &Inte
     };
     for load in loads {
         let mut models = Vec::new();
-        for (model, horizons) in &runs {
-            let run = Run::new(&load.recorded, *model, horizons, &shared);
+        for &model in &wanted.models {
+            let run = Run::new(&load.recorded, model, &wanted.horizons, &shared);
             let mut tell = |share: f64| {
                 let what = format!("{model} on {}", load.name);
                 bar.tell((done + share * size(load)) / all, &what);
                 interrupt.is_pressed()
             };
-            let one = test_one(run, *model, draw.then_some(horizons.as_slice()), &mut tell);
+            let draw = draw.then_some(wanted.horizons.as_slice());
+            let one = test_one(run, model, draw, &mut tell);
             tested.partial |= one.partial;
             models.push(one);
             done += size(load);
@@ -171,7 +162,7 @@ fn test_one(
         }
     }
     one.scores = run.scores();
-    one.found = run.summaries().next();
+    one.found = run.summary();
     one
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) struct Figure {
+pub(in crate::cli) struct Figure {
     pub title: String,
     /// Lines below the title.
     pub notes: Vec<String>,
@@ -20,7 +20,7 @@ pub(in crate::cli::forecast) struct Figure {
 
 /// One value axis, which begins at 0, and the marks drawn along it.
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) struct Panel {
+pub(in crate::cli) struct Panel {
     /// Quantity of the axis, with its unit.
     pub title: String,
     /// Height as a share of the sum over all panels.
@@ -33,7 +33,7 @@ pub(in crate::cli::forecast) struct Panel {
 
 /// One series with its entry in the legend.
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) struct Mark {
+pub(in crate::cli) struct Mark {
     pub name: String,
     pub colour: Colour,
     pub shape: Shape,
@@ -41,21 +41,21 @@ pub(in crate::cli::forecast) struct Mark {
 
 /// A value at a time; `None` leaves a hole in the line.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli::forecast) struct Point {
+pub(in crate::cli) struct Point {
     pub at: Timestamp,
     pub value: Option<f64>,
 }
 
 /// Lower and upper bound at a time; without both there is a hole in the band.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli::forecast) struct BandPoint {
+pub(in crate::cli) struct BandPoint {
     pub at: Timestamp,
     pub lower: Option<f64>,
     pub upper: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) enum Shape {
+pub(in crate::cli) enum Shape {
     /// Straight from point to point.
     Line(Vec<Point>, Stroke),
     /// Each value holds until the next point.
@@ -65,14 +65,14 @@ pub(in crate::cli::forecast) enum Shape {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli::forecast) enum Stroke {
+pub(in crate::cli) enum Stroke {
     Solid,
     Dashed,
     Dotted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli::forecast) enum Colour {
+pub(in crate::cli) enum Colour {
     Ink,
     Blue,
     Sky,

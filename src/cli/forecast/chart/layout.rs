@@ -50,7 +50,7 @@ pub(super) struct Entry<'a> {
 }
 
 /// The figure as SVG, 1200 by 700 pixels.
-pub(in crate::cli::forecast) fn draw(figure: &Figure) -> String {
+pub(in crate::cli) fn draw(figure: &Figure) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT, &figure.title);
     let ticks = axis::times(figure.from, figure.to, &figure.zone);
     let mut upper = heading(&mut svg, &figure.title, &figure.notes);

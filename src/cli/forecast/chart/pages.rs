@@ -7,7 +7,7 @@ use super::svg::Svg;
 
 /// One of the charts of a page.
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) enum Chart {
+pub(in crate::cli) enum Chart {
     Figure(Figure),
     Scatter(Scatter),
 }
@@ -29,7 +29,7 @@ impl Chart {
 }
 
 /// The charts as one SVG, 1200 pixels wide and as high as they are together.
-pub(in crate::cli::forecast) fn page(title: &str, charts: &[Chart]) -> String {
+pub(in crate::cli) fn page(title: &str, charts: &[Chart]) -> String {
     let height = charts.iter().map(Chart::height).sum();
     let mut svg = Svg::new(layout::WIDTH, height, title);
     let mut upper = 0.0;

@@ -25,7 +25,7 @@ const CLOSE_X: f64 = 40.0;
 const CLOSE_Y: f64 = 14.0;
 
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) struct Scatter {
+pub(in crate::cli) struct Scatter {
     pub title: String,
     /// Lines below the title.
     pub notes: Vec<String>,
@@ -39,7 +39,7 @@ pub(in crate::cli::forecast) struct Scatter {
 
 /// Points that belong together, in the order in which they are joined.
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) struct ScatterLine {
+pub(in crate::cli) struct ScatterLine {
     pub name: String,
     pub colour: Colour,
     pub stroke: Stroke,
@@ -49,14 +49,14 @@ pub(in crate::cli::forecast) struct ScatterLine {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::cli::forecast) struct ScatterPoint {
+pub(in crate::cli) struct ScatterPoint {
     pub x: f64,
     pub y: f64,
     pub label: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli::forecast) enum LabelSide {
+pub(in crate::cli) enum LabelSide {
     /// Above, to the right.
     Above,
     /// Below, to the left.

@@ -102,7 +102,7 @@ impl Svg {
 }
 
 /// Text as it may stand in XML. Control characters, which XML has no place for, become blanks.
-fn escaped(text: &str) -> String {
+pub(in crate::cli) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::forecast::file::{self, Unit};
 use crate::cli::forecast::values::{
-    Output, parse_duration, parse_noise, parse_output, parse_target, parse_zone,
+    Output, parse_duration, parse_followed, parse_noise, parse_output, parse_target, parse_zone,
 };
 use crate::cli::forecast::workload::Workload;
 use evenkeel_core::forecast::ModelSet;
@@ -76,7 +76,7 @@ pub(in crate::cli::forecast) struct Args {
 
     /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
     /// seasonal-naive alone
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, value_name = "NAME", value_parser = parse_followed, default_value_t)]
     pub(super) model: ModelSet,
 }
 

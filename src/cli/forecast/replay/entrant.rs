@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::args::Args;
-use super::own::OwnTrees;
+use super::own::OwnPast;
 use crate::cli::forecast::file::{self, Selection};
 use crate::cli::forecast::grid::{self, Sample};
 use crate::cli::forecast::workload::{self, base_units};
@@ -22,15 +22,15 @@ const JUDGED: SignedDuration = SignedDuration::from_hours(3 * 24);
 
 /// A series that is replayed.
 #[derive(Debug)]
-pub(super) struct Entrant {
+pub(in crate::cli) struct Entrant {
     /// The name of the file without `.csv`.
     pub name: String,
     /// The distance of its samples.
     pub step: SignedDuration,
     pub target: Target,
     pub load: ReplayLoad,
-    /// The trees that were fitted on its past.
-    pub own: OwnTrees,
+    /// What its past taught.
+    pub own: OwnPast,
     /// The gaps in the load.
     pub gaps: usize,
 }
@@ -69,7 +69,7 @@ impl Entrant {
             step: gridded.step,
             target,
             load,
-            own: OwnTrees::default(),
+            own: OwnPast::default(),
             gaps: gridded.gaps,
         })
     }
@@ -95,7 +95,7 @@ fn scale(samples: &mut [Sample], args: &Args) -> Result<Result<(), String>, Fail
 }
 
 /// The first sample of the last 30 %, or of the last three days where these are more.
-fn last_days(samples: &[Sample]) -> Option<Timestamp> {
+pub(in crate::cli) fn last_days(samples: &[Sample]) -> Option<Timestamp> {
     let first = samples.get(samples.len() * 7 / 10)?.at;
     let days = samples.last()?.at.checked_sub(JUDGED).ok()?;
     Some(first.max(days))

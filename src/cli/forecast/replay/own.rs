@@ -1,30 +1,33 @@
-//! Trees of a series' own, which all policies of the series share.
+//! What a series' own past taught, which all policies of the series share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, OwnPeaks};
-use evenkeel_training::{OwnSettings, fit_own};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes};
+use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::scaling::trial::TrialPods;
+use evenkeel_training::{OwnSettings, learn};
 
-/// The trees of one series, by the minutes of their window; `None` where its past is too short for any.
+/// What the past of one series taught, by the minutes of the window; `None` where it is too short.
 #[derive(Debug, Default)]
-pub(super) struct OwnTrees(Mutex<HashMap<usize, Option<Arc<OwnPeaks>>>>);
+pub(in crate::cli) struct OwnPast(Mutex<HashMap<usize, Option<Learnt>>>);
 
-impl OwnTrees {
-    /// The trees for a window, fitted on the past at the first call.
-    pub(super) fn get(
+impl OwnPast {
+    /// What it taught for a window, which is learnt at the first call.
+    pub(in crate::cli) fn learnt(
         &self,
         global: &GlobalPeaks,
         past: &Minutes,
         window: usize,
-    ) -> Option<Arc<OwnPeaks>> {
+        pods: &TrialPods,
+    ) -> Option<Learnt> {
         // Each fit is whole or not there, whoever panicked.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fit = || {
+        let learn = || {
             // Rows of numbers that are finite are not refused.
-            let fitted = fit_own(global, past, window, &OwnSettings::default());
-            fitted.ok().flatten().map(Arc::new)
+            let learnt = learn(global, past, window, pods, &OwnSettings::default());
+            learnt.ok().flatten()
         };
-        known.entry(window).or_insert_with(fit).clone()
+        known.entry(window).or_insert_with(learn).clone()
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn svg(replay: &Replay, zone: &TimeZone) -> String {
     chart::page("What safety costs", &charts)
 }
 
-fn frontier(one: &Series) -> Scatter {
+pub(in crate::cli) fn frontier(one: &Series) -> Scatter {
     let line = |name: &str, policy: &str| ScatterLine {
         name: name.to_owned(),
         colour: Colour::Blue,

@@ -22,7 +22,7 @@ pub(super) struct Replay {
 /// One series under all policies.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Series {
+pub(in crate::cli) struct Series {
     pub name: String,
     /// The distance of its samples.
     pub step_seconds: i64,
@@ -55,7 +55,7 @@ pub(super) struct Mean {
 /// A policy with its costs.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PolicyCost {
+pub(in crate::cli) struct PolicyCost {
     pub policy: &'static str,
     /// The target of a plain HPA.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,14 +80,14 @@ pub(super) struct PolicyCost {
 /// Seconds as shares of those of the plain HPA; `null` where nothing can be said.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Ratios {
+pub(in crate::cli) struct Ratios {
     pub under_provisioned: Option<f64>,
     pub overloaded: Option<f64>,
 }
 
 /// One tick of a policy.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Point {
+pub(in crate::cli) struct Point {
     /// Seconds since 1970.
     pub t: i64,
     pub load: Option<f64>,
@@ -112,7 +112,11 @@ impl Replay {
 }
 
 impl Series {
-    fn of(entrant: &Entrant, replayed: Vec<(Policy, Replayed)>, with_points: bool) -> Self {
+    pub(in crate::cli) fn of(
+        entrant: &Entrant,
+        replayed: Vec<(Policy, Replayed)>,
+        with_points: bool,
+    ) -> Self {
         let target = &entrant.target;
         let plain = replayed.iter().filter_map(|(policy, replayed)| {
             matches!(policy, Policy::Hpa { .. }).then_some(replayed.cost)
@@ -145,7 +149,7 @@ impl Series {
     }
 
     /// The plain HPA at its own target, and the floors at the risk that a target has by default.
-    pub(super) fn by_default(&self) -> Option<(&PolicyCost, &PolicyCost)> {
+    pub(in crate::cli) fn by_default(&self) -> Option<(&PolicyCost, &PolicyCost)> {
         by_default(&self.policies)
     }
 }
@@ -211,7 +215,7 @@ impl PolicyCost {
         });
     }
 
-    pub(super) const fn cost(&self) -> Cost {
+    pub(in crate::cli) const fn cost(&self) -> Cost {
         Cost {
             under_provisioned_seconds: self.under_provisioned_seconds,
             overloaded_seconds: self.overloaded_seconds,
@@ -242,7 +246,7 @@ impl PolicyCost {
     }
 
     /// The target or the risk.
-    pub(super) fn label(&self) -> String {
+    pub(in crate::cli) fn label(&self) -> String {
         match (self.target, self.risk.map(Risk::new)) {
             (Some(target), _) => percentage(target),
             (None, Some(Ok(risk))) => risk.to_string(),
@@ -252,7 +256,7 @@ impl PolicyCost {
 }
 
 /// A share with the digits that it has: 60%, 57.5%.
-fn percentage(share: f64) -> String {
+pub(in crate::cli) fn percentage(share: f64) -> String {
     let percent = format!("{:.2}", share * 100.0);
     format!("{}%", percent.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -279,7 +283,7 @@ impl Ratios {
     }
 
     /// As `0.51 / 0.58`.
-    pub(super) fn told(self) -> String {
+    pub(in crate::cli) fn told(self) -> String {
         let one = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
         format!("{} / {}", one(self.under_provisioned), one(self.overloaded))
     }

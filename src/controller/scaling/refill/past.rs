@@ -56,7 +56,7 @@ impl Past for PrometheusSource {
 
 /// A question for a part of the past.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::controller::scaling) enum Question<'a> {
+pub(crate) enum Question<'a> {
     /// A signal of some workloads.
     Sums(&'a Signal, Workloads<'a>),
     /// A target's own query.
@@ -64,13 +64,13 @@ pub(in crate::controller::scaling) enum Question<'a> {
 }
 
 /// The answer to such a question.
-pub(in crate::controller::scaling) enum Answer {
+pub(crate) enum Answer {
     Sums(WorkloadSums),
     Points(Points),
 }
 
 impl Question<'_> {
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         self,
         past: &dyn Past,
         slots: Slots,
@@ -87,7 +87,7 @@ impl Question<'_> {
 
     /// The meaning of an error for the pace of the refill. A query that is too slow at a single point is
     /// somebody's own trouble, which is not waited for without end as for a server.
-    pub(super) fn outcome(self, error: &MetricsError, slots: Slots) -> Outcome {
+    pub(crate) fn outcome(self, error: &MetricsError, slots: Slots) -> Outcome {
         match (self, outcome(error)) {
             (Self::Query(_), Outcome::TooSlow) if slots.points <= 1 => Outcome::Refused,
             (_, outcome) => outcome,
@@ -106,7 +106,7 @@ impl fmt::Display for Question<'_> {
 
 impl Answer {
     /// The number of series, which says how much more can be asked at once.
-    pub(super) const fn series(&self) -> usize {
+    pub(crate) const fn series(&self) -> usize {
         match self {
             Self::Sums(sums) => sums.series,
             Self::Points(_) => 1,

@@ -12,10 +12,14 @@ use super::key::Key;
 use super::state::TargetState;
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::fnv::fnv1a;
-use evenkeel_core::forecast::OwnPeaks;
 use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::OwnFit;
+use evenkeel_core::scaling::tracker::{Learnt, OwnFit};
+use evenkeel_core::scaling::trial::TrialPods;
+#[cfg(test)]
+use evenkeel_core::scaling::{Bounds, horizon::Lead, hpa_aware::PodCapacity};
+#[cfg(test)]
+use evenkeel_core::units::Ratio;
 #[cfg(test)]
 use evenkeel_kubernetes::kinds::Kind;
 #[cfg(test)]
@@ -44,20 +48,21 @@ pub(in crate::controller::scaling) enum FitPast {
 }
 
 /// A load whose trees are to be fitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::controller::scaling) struct FitLoad {
     pub(in crate::controller::scaling) key: Key,
     pub(in crate::controller::scaling) signal: Signal,
     /// The minutes of the window that they are to answer for.
     pub(in crate::controller::scaling) window: usize,
+    /// The Pods that its past is tried with.
+    pub(in crate::controller::scaling) pods: TrialPods,
 }
 
 /// What came of a fit.
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct Fitted {
     pub(in crate::controller::scaling) load: FitLoad,
-    /// The trees; `None` where what all targets share does better.
-    pub(in crate::controller::scaling) own: Option<Arc<OwnPeaks>>,
+    pub(in crate::controller::scaling) learnt: Learnt,
 }
 
 impl FitLoad {
@@ -69,6 +74,9 @@ impl FitLoad {
     /// The cpu of a Deployment in the namespace `shop`.
     #[cfg(test)]
     pub(in crate::controller::scaling) fn of_deployment(name: &str, window: usize) -> Self {
+        let capacity = PodCapacity::new(50.0, Ratio::share(0.6).expect("a share"));
+        let capacity = capacity.expect("a capacity");
+        let bounds = Bounds::new(1, 20).expect("bounds");
         Self {
             key: Key {
                 namespace: "shop".into(),
@@ -77,6 +85,7 @@ impl FitLoad {
             },
             signal: Signal::CPU,
             window,
+            pods: TrialPods::new(capacity, bounds, &Lead::default()),
         }
     }
 }
@@ -105,6 +114,7 @@ impl Targets {
             key: one.key.clone(),
             signal: one.fit.signal.clone(),
             window: one.fit.window,
+            pods: one.fit.pods,
         });
         let loads: Vec<_> = loads.collect();
         for FitLoad { key, signal, .. } in &loads {
@@ -117,13 +127,9 @@ impl Targets {
 
     /// Takes what came of a fit, where its target is still there.
     pub(in crate::controller::scaling) fn take_fitted(&mut self, fitted: Fitted) {
-        let Fitted { load, own } = fitted;
-        let Some(state) = self.states.get_mut(&load.key) else {
-            return;
-        };
-        match own {
-            Some(own) => state.tracker.adopt_own(&load.signal, own),
-            None => state.tracker.retire_own(&load.signal),
+        let Fitted { load, learnt } = fitted;
+        if let Some(state) = self.states.get_mut(&load.key) {
+            state.tracker.adopt_learnt(&load.signal, learnt);
         }
     }
 }

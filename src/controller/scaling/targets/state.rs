@@ -151,6 +151,10 @@ impl TargetState {
                 let _ = self.tracker.measure(signal, &load, tick.now);
             }
         }
+        if self.tracker.keep_pasts(signals) {
+            // It is asked for again at the next tick.
+            self.refill = None;
+        }
         problems
     }
 

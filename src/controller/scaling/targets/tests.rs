@@ -16,9 +16,13 @@ use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::sample::ValueSample;
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
+use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::scaling::{Mode, Risk};
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD};
@@ -154,6 +158,35 @@ impl Three {
         };
         self.targets.tick(&all, &tick)
     }
+}
+
+#[test]
+fn the_past_of_a_load_that_is_forecast_from_now_on_is_asked_for() {
+    let mut three = Three::new();
+    three.tick(0, &[]);
+    let state = three.targets.states.get_mut(&Key::of(&three.middle));
+    let state = state.unwrap();
+    state.refill = Some(RefillState::Done);
+    // It has been measured, and was not forecast.
+    let load = LoadSample::of_moment(1000.0, second(0));
+    let tracker = &mut state.tracker;
+    tracker.measure(&Signal::CPU, &load, second(0)).unwrap();
+    let reacted_to = ScaledSignal {
+        signal: Signal::CPU,
+        capacity: PodCapacity::new(500.0, Ratio::ONE).unwrap(),
+        scope: ValueScope::Whole,
+        is_forecast: false,
+        only_here: false,
+    };
+    assert!(!tracker.keep_pasts(&[reacted_to]));
+    three.tick(15, &[]);
+    three.tick(30, &[]);
+    let refill = |name: &str| {
+        let key = Key::of(&observed(name, "recommend"));
+        three.targets.states[&key].refill
+    };
+    // There is no database here to ask, which it has found out anew.
+    assert_eq!(refill("b"), Some(RefillState::NoPrometheus));
 }
 
 const WAITS: &str = "no fresh measurement of the load: replicas stays 2";

@@ -11,6 +11,7 @@ use super::lookback::{Lookback as _, TrackedLookback};
 use super::model::{GlobalPeaks, OwnPeaks};
 use super::quantiles::{LEVELS, Quantiles};
 use crate::forecast::accuracy::Accuracy;
+use crate::forecast::calendar::Calendar;
 use crate::forecast::history::{History, Resolution};
 use crate::forecast::not_ready::{NotEnoughHistory, NotReady};
 use crate::forecast::past::Past as _;
@@ -53,6 +54,26 @@ struct Issued {
     levels: [f32; LEVELS.len()],
 }
 
+/// What forecasts of all loads share.
+#[derive(Debug, Clone, Copy)]
+pub struct PeakContext<'a> {
+    /// The calendar that loads live by.
+    pub calendar: &'a Calendar,
+    pub global: &'a GlobalPeaks,
+}
+
+/// A whole minute of a load, and the forecast at its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Followed {
+    /// The minute of the end, since the epoch.
+    pub minute: i64,
+    /// The seconds from midnight to that end, by the clocks that the load lives by.
+    pub second_of_day: i64,
+    /// The mean load.
+    pub load: f64,
+    pub forecast: Option<Quantiles>,
+}
+
 /// What a load may rise to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
@@ -64,12 +85,12 @@ pub struct Peak {
 }
 
 impl PeakForecaster {
-    /// A forecaster that has judged nothing, for a share of time in which Pods may carry too much.
+    /// A forecaster that has judged nothing.
     #[must_use]
-    pub fn new(risk: f64) -> Self {
+    pub fn new(cover: Cover) -> Self {
         Self {
             own: None,
-            cover: Cover::new(risk),
+            cover,
             followed: None,
             issued: VecDeque::new(),
             score: Score::default(),
@@ -92,40 +113,36 @@ impl PeakForecaster {
         &self.cover
     }
 
-    /// Takes so many minutes in which Pods carried too much, or did not.
-    pub fn pass(&mut self, minutes: f64, too_much: bool) {
-        self.cover.pass(minutes, too_much);
-    }
-
-    /// Follows another risk.
-    pub fn ask(&mut self, risk: f64) {
-        if (self.cover.risk() - risk).abs() > f64::EPSILON {
-            self.cover = Cover::new(risk);
-        }
+    /// The level that the largest load is covered at.
+    pub const fn cover_mut(&mut self) -> &mut Cover {
+        &mut self.cover
     }
 
     /// Follows the whole minutes of a history: judges the forecasts whose windows are over, and makes
     /// one for the `window` minutes after each, a few minutes at a call, so that a past that came at
     /// once is not learnt from at once. It begins an hour before `newest`, the newest step that is over.
+    /// Returns the minutes whose loads are known.
     pub fn follow(
         &mut self,
         history: &History,
         newest: Timestamp,
-        global: &GlobalPeaks,
+        known: PeakContext<'_>,
         window: usize,
-    ) {
-        let Some(newest) = TrackedLookback::from(history, newest) else {
-            return;
+    ) -> Vec<Followed> {
+        let Some(newest) = TrackedLookback::from(history, known.calendar, newest) else {
+            return Vec::new();
         };
         let newest = newest.origin().div_euclid(60);
         let from = self
             .followed
             .map_or(i64::MIN, |last| last + 1)
             .max(newest - PROVEN_ON);
-        for minute in (from..=newest).take(AT_ONCE) {
-            self.step(history, global, window, minute);
+        let minutes = (from..=newest).take(AT_ONCE);
+        let followed = minutes.filter_map(|minute| {
             self.followed = Some(minute);
-        }
+            self.step(history, known, window, minute)
+        });
+        followed.collect()
     }
 
     /// Forgets what is pending and how far it has followed, since the past has changed behind it.
@@ -134,11 +151,15 @@ impl PeakForecaster {
         self.followed = None;
     }
 
-    /// Follows one minute.
-    fn step(&mut self, history: &History, global: &GlobalPeaks, window: usize, minute: i64) {
-        let Some(past) = TrackedLookback::of_minute(history, minute) else {
-            return;
-        };
+    /// Follows the minute that ends with `minute`.
+    fn step(
+        &mut self,
+        history: &History,
+        known: PeakContext<'_>,
+        window: usize,
+        minute: i64,
+    ) -> Option<Followed> {
+        let past = TrackedLookback::of_minute(history, known.calendar, minute)?;
         while let Some(issued) = self
             .issued
             .front()
@@ -155,10 +176,16 @@ impl PeakForecaster {
                 self.score.take(&issued, largest);
             }
         }
+        let followed = past.minute(0).map(|load| Followed {
+            minute,
+            second_of_day: past.second_of_day(),
+            load,
+            forecast: None,
+        });
         let Some(inputs) = inputs(&past, window, Masks::NONE) else {
-            return;
+            return followed;
         };
-        let quantiles = global.quantiles(self.own_for(window), &inputs);
+        let quantiles = known.global.quantiles(self.own_for(window), &inputs);
         #[expect(clippy::cast_possible_truncation, reason = "histories are of 32 bits")]
         let narrow = |value: f64| value as f32;
         let window = u16::try_from(window).unwrap_or(u16::MAX);
@@ -169,6 +196,10 @@ impl PeakForecaster {
             last: narrow(inputs.last),
             levels: std::array::from_fn(|level| narrow(quantiles.level(level))),
         });
+        followed.map(|followed| Followed {
+            forecast: Some(quantiles),
+            ..followed
+        })
     }
 
     /// What the load may rise to within the `window` minutes after the step at `newest`; `None` where too
@@ -178,13 +209,13 @@ impl PeakForecaster {
         &self,
         history: &History,
         newest: Timestamp,
-        global: &GlobalPeaks,
+        known: PeakContext<'_>,
         window: usize,
     ) -> Option<Peak> {
-        let past = TrackedLookback::from(history, newest)?;
+        let past = TrackedLookback::from(history, known.calendar, newest)?;
         let inputs = inputs(&past, window, Masks::NONE)?;
         let own = self.own_for(window);
-        let quantiles = global.quantiles(own, &inputs);
+        let quantiles = known.global.quantiles(own, &inputs);
         let most = history.highest()? * MOST;
         Some(Peak {
             quantiles,
@@ -198,7 +229,7 @@ impl PeakForecaster {
         &self,
         history: &History,
         newest: Timestamp,
-        global: &GlobalPeaks,
+        known: PeakContext<'_>,
         window: usize,
     ) -> Selected {
         let step = Resolution::Fine.step();
@@ -206,7 +237,7 @@ impl PeakForecaster {
             .own_for(window)
             .map_or(GlobalPeaks::NAME, |_| OwnPeaks::NAME);
         let per_minute = usize::try_from(60 / step.as_secs().max(1)).unwrap_or(1);
-        let peak = self.peak(history, newest, global, window);
+        let peak = self.peak(history, newest, known, window);
         let forecast = peak.map(|peak| {
             let interval = |(lower, upper)| Interval { lower, upper };
             let expected = Step {
@@ -247,7 +278,7 @@ impl PeakForecaster {
         self.score.accuracy()
     }
 
-    /// The trust that the forecasts have earned.
+    /// The trust that the forecasts have earned by their losses.
     #[must_use]
     pub fn trust(&self) -> Trust {
         self.score.trust()

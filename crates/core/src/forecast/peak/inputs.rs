@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use super::lookback::Lookback;
 use crate::forecast::trees::{MISSING, TreeInput, tree_input};
-use crate::units::count_as_f64;
+use crate::units::{count_as_f64, i64_as_f64};
 
 /// The number of inputs.
 pub const INPUTS: usize = LAGS.len() + MEANS.len() + 11;
@@ -27,7 +27,8 @@ pub struct Inputs {
     pub values: [TreeInput; INPUTS],
     /// The load of the last minute.
     pub last: f64,
-    /// The mean load of the last four hours, by which all is divided.
+    /// The mean load of the last four hours, or of the last day where these had none, by which all is
+    /// divided.
     pub scale: f64,
 }
 
@@ -49,7 +50,7 @@ impl Masks {
 }
 
 /// The inputs for the largest load of the next `window` minutes; `None` where the last minute or most
-/// of the last quarter of an hour is missing, or where there was no load.
+/// of the last quarter of an hour is missing, or where there was no load for a day.
 #[must_use]
 pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Inputs> {
     let minute = |ago: usize| past.minute(ago).filter(|_| ago < masks.minutes);
@@ -71,10 +72,8 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
             return None;
         }
     }
-    let scale = sums.mean_of(sums.count);
-    if scale.is_nan() || scale <= 0.0 {
-        return None;
-    }
+    let scale = Some(sums.mean_of(sums.count)).filter(|scale| *scale > 0.0);
+    let scale = scale.or_else(|| mean_of_day(past, masks))?;
     let relative = |value: f64| (value - last) / scale;
     let mut all = Values::default();
     for lag in LAGS {
@@ -86,9 +85,10 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     all.push(spread / scale);
     all.push(last / scale - 1.0);
     all.push(count_as_f64(window) / 16.0);
+    let since_then = past.day();
     let day = |ahead: usize| {
-        let ahead = i64::try_from(ahead).unwrap_or(DAY);
-        past.five_minutes(DAY - ahead)
+        let ahead = i64::try_from(ahead).unwrap_or(since_then);
+        past.five_minutes(since_then - ahead)
             .filter(|_| masks.day && masks.minutes > 1440)
     };
     let then = day(0).unwrap_or(f64::NAN);
@@ -101,8 +101,7 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     all.push(since(within.reduce(f64::max)));
     // An hour on, for what comes slowly.
     all.push(since(day(60)));
-    let turn = TAU * count_as_f64(usize::try_from(past.origin().rem_euclid(86_400)).unwrap_or(0))
-        / 86_400.0;
+    let turn = TAU * i64_as_f64(past.second_of_day()) / 86_400.0;
     all.push(turn.sin());
     all.push(turn.cos());
     Some(Inputs {
@@ -110,6 +109,17 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
         last,
         scale,
     })
+}
+
+/// The mean load of the last day, where it is known and there was any: what a load that sleeps at night
+/// is divided by.
+fn mean_of_day(past: &impl Lookback, masks: Masks) -> Option<f64> {
+    let steps = (0..DAY / 5).filter(|_| masks.day && masks.minutes > 1440);
+    let steps: Vec<f64> = steps
+        .filter_map(|step| past.five_minutes(step * 5))
+        .collect();
+    let mean = steps.iter().sum::<f64>() / count_as_f64(steps.len());
+    (mean > 0.0).then_some(mean)
 }
 
 /// The inputs that are there so far.

@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::history::{History, Resolution};
+use crate::forecast::calendar::Calendar;
+use crate::forecast::history::{BRIDGED, History, Resolution, line};
 use crate::units::count_as_f64;
 
 /// The past of a load from a moment back.
@@ -16,12 +17,33 @@ pub trait Lookback {
     /// The mean load of the 5-minute step that holds the moment so many minutes before the origin;
     /// negative for one after it.
     fn five_minutes(&self, ago: i64) -> Option<f64>;
+
+    /// The calendar that the load lives by.
+    fn calendar(&self) -> &Calendar;
+
+    /// The seconds from midnight to the origin, as local clocks tell them.
+    fn second_of_day(&self) -> i64 {
+        let origin = Timestamp::from_second(self.origin()).unwrap_or(Timestamp::MAX);
+        self.calendar().second_of_day(origin)
+    }
+
+    /// The minutes since the same local time of the day before: 1380 or 1500 on days on which clocks change.
+    fn day(&self) -> i64 {
+        let origin = Timestamp::from_second(self.origin()).unwrap_or(Timestamp::MAX);
+        let before = self.calendar().day_before(origin);
+        before.map_or(MINUTES_OF_DAY, |before| {
+            origin.duration_since(before).as_mins()
+        })
+    }
 }
+
+const MINUTES_OF_DAY: i64 = 24 * 60;
 
 /// The past in a tracked history, from a moment of it back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackedLookback<'a> {
     history: &'a History,
+    calendar: &'a Calendar,
     origin: Timestamp,
 }
 
@@ -33,15 +55,31 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 impl<'a> TrackedLookback<'a> {
     /// From the end of the step at `newest` back; `None` at the end of time.
-    pub(super) fn from(history: &'a History, newest: Timestamp) -> Option<Self> {
+    pub(super) fn from(
+        history: &'a History,
+        calendar: &'a Calendar,
+        newest: Timestamp,
+    ) -> Option<Self> {
         let origin = newest.checked_add(Resolution::Fine.step()).ok()?;
-        Some(Self { history, origin })
+        Some(Self {
+            history,
+            calendar,
+            origin,
+        })
     }
 
     /// From the end of a whole minute back, which is counted from the epoch.
-    pub(super) fn of_minute(history: &'a History, minute: i64) -> Option<Self> {
+    pub(super) fn of_minute(
+        history: &'a History,
+        calendar: &'a Calendar,
+        minute: i64,
+    ) -> Option<Self> {
         let origin = Timestamp::from_second(minute.checked_mul(60)?).ok()?;
-        Some(Self { history, origin })
+        Some(Self {
+            history,
+            calendar,
+            origin,
+        })
     }
 }
 
@@ -81,6 +119,10 @@ impl Lookback for TrackedLookback<'_> {
             .ok()?;
         self.history.step(Resolution::FiveMinutes, time)
     }
+
+    fn calendar(&self) -> &Calendar {
+        self.calendar
+    }
 }
 
 /// The past in a series of minutes, from one of its minutes back.
@@ -90,6 +132,7 @@ pub struct MinuteLookback<'a> {
     fives: &'a [f32],
     start: i64,
     index: usize,
+    calendar: &'a Calendar,
 }
 
 /// A series of minutes with its means of five.
@@ -99,9 +142,31 @@ pub struct Minutes {
     values: Vec<f32>,
     /// The means of the 5-minute steps, of which the first holds the first minute.
     fives: Vec<f32>,
+    calendar: Calendar,
 }
 
 impl Minutes {
+    /// The same with the gaps up to [`BRIDGED`] led across: a database leaves minutes out in which Pods
+    /// started, and these are the ones in which a load rose.
+    #[must_use]
+    pub fn bridged(start: i64, mut values: Vec<f32>) -> Self {
+        let known = (0_i64..).zip(&values).filter(|(_, value)| !value.is_nan());
+        let known: Vec<(i64, f32)> = known.map(|(minute, &value)| (minute, value)).collect();
+        for pair in known.windows(2) {
+            let [(from, first), (to, last)] = [pair[0], pair[1]];
+            if SignedDuration::from_mins(to - from) > BRIDGED {
+                continue;
+            }
+            for (minute, value) in line(from, first, to, last) {
+                let place = usize::try_from(minute).ok();
+                if let Some(place) = place.and_then(|place| values.get_mut(place)) {
+                    *place = value;
+                }
+            }
+        }
+        Self::new(start, values)
+    }
+
     /// Loads of consecutive minutes, of which the first begins `start` seconds after the epoch; NaN where
     /// one is missing. A start within a minute is taken for the minute's.
     #[must_use]
@@ -127,7 +192,14 @@ impl Minutes {
             start: minute * 60,
             fives: fives.collect(),
             values,
+            calendar: Calendar::default(),
         }
+    }
+
+    /// The same load, which lives by a calendar; by that of UTC unless this says otherwise.
+    #[must_use]
+    pub fn by(self, calendar: Calendar) -> Self {
+        Self { calendar, ..self }
     }
 
     /// The loads of the minutes; NaN where one is missing.
@@ -150,6 +222,7 @@ impl Minutes {
             fives: &self.fives,
             start: self.start,
             index,
+            calendar: &self.calendar,
         }
     }
 }
@@ -170,5 +243,63 @@ impl Lookback for MinuteLookback<'_> {
         let step = time.div_euclid(300) - self.start.div_euclid(300);
         let value = *self.fives.get(usize::try_from(step).ok()?)?;
         (!value.is_nan()).then_some(f64::from(value))
+    }
+
+    fn calendar(&self) -> &Calendar {
+        self.calendar
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    #[test]
+    fn yesterday_is_the_same_time_by_the_clocks_that_the_load_lives_by() {
+        // Clocks went forward five hours before.
+        let end: Timestamp = "2027-03-28T07:00:00Z".parse().unwrap();
+        let start = end.as_second() - 3 * 86_400;
+        let utc = Minutes::new(start, vec![1.0; 3 * 1440]);
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let berlin = utc.clone().by(Calendar::new(zone));
+        let known = |minutes: &Minutes| {
+            let past = minutes.past(3 * 1440 - 1);
+            (past.day(), past.second_of_day())
+        };
+        assert_eq!(known(&utc), (1440, 7 * 3600));
+        assert_eq!(known(&berlin), (1380, 9 * 3600));
+        let history = History::default();
+        let newest = end - Resolution::Fine.step();
+        let tracked = TrackedLookback::from(&history, &berlin.calendar, newest).unwrap();
+        assert_eq!((tracked.day(), tracked.second_of_day()), (1380, 9 * 3600));
+    }
+
+    #[test]
+    fn short_gaps_of_a_past_are_led_across_and_long_ones_stay() {
+        let mut values = vec![f32::NAN; 40];
+        for (minute, value) in [(1, 10.0), (4, 16.0), (20, 5.0), (35, 20.0)] {
+            values[minute] = value;
+        }
+        let bridged = Minutes::bridged(0, values);
+        let known = |minute: usize| Some(bridged.values()[minute]).filter(|value| !value.is_nan());
+        let found = [0, 1, 2, 3, 4, 5, 19, 20, 21, 34, 35, 36].map(known);
+        let expected = [
+            None,
+            Some(10.0),
+            Some(12.0),
+            Some(14.0),
+            Some(16.0),
+            None,
+            None,
+            Some(5.0),
+            Some(6.0),
+            Some(19.0),
+            Some(20.0),
+            None,
+        ];
+        assert_eq!(found, expected);
+        assert!(Minutes::bridged(0, Vec::new()).values().is_empty());
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
-use crate::forecast::{Distrust, Forecast, Interval, Step, Trust};
+use crate::forecast::{Distrust, Forecast, Interval, Rival, Step, Trust};
 use crate::scaling::horizon::Lead;
 use crate::scaling::hpa::{
     BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings, Tolerances,
@@ -16,7 +16,10 @@ use crate::scaling::{
 };
 use crate::units::Ratio;
 
-const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
+const TRUSTED: Trust = Trust::Trusted {
+    ratio: 0.83,
+    rival: Rival::LastValue,
+};
 const DISTRUSTED: Trust = Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(1.62) });
 
 fn at(second: i64) -> Timestamp {

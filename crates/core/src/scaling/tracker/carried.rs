@@ -1,18 +1,11 @@
-//! What the ready Pods of a target carried, by which the level of its floors is steered.
+//! The Pods of a target of late, against which its loads are held.
 
 use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::tick::TickInput;
-use super::tracked_load::TrackedLoad;
-use crate::scaling::policy::Policy;
-
-/// The load over the target from which Pods carry too much: the HPA's own tolerance.
-const TOO_MUCH: f64 = 1.1;
-/// The longest time that one sample speaks for.
-const LONGEST: f64 = 2.0;
-/// The time that counts are remembered for.
+/// The time that counts are remembered for: a load that could only be estimated is known that much later
+/// at most, and a Pod takes no longer to start.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(30);
 
 /// The counts of a target of late, what was asked for included: a recommendation is judged as if it were
@@ -21,8 +14,6 @@ const REMEMBERED: SignedDuration = SignedDuration::from_mins(30);
 pub(super) struct Carried {
     /// Each count with the time from which on it was asked for.
     counts: VecDeque<(Timestamp, i32)>,
-    /// The times of the samples that were judged last, in the order of the loads.
-    judged: Vec<Option<Timestamp>>,
 }
 
 impl Carried {
@@ -39,53 +30,43 @@ impl Carried {
         }
     }
 
-    /// Tells each load whether the Pods that were ready at its newest certain sample carried too much. Where the
-    /// count is at its most, no forecast could have brought more.
-    pub(super) fn judge(
-        &mut self,
-        loads: &mut [TrackedLoad],
-        policy: &Policy,
-        input: &TickInput<'_>,
-    ) {
-        self.judged.resize(loads.len(), None);
-        for (load, judged) in loads.iter_mut().zip(&mut self.judged) {
-            let mut scaled = input.signals.iter();
-            let Some(scaled) = scaled.find(|scaled| scaled.signal == load.signal) else {
-                continue;
-            };
-            let Some(sample) = load.certain.filter(|sample| Some(sample.at) > *judged) else {
-                continue;
-            };
-            let before = judged.replace(sample.at);
-            let start_up = policy
-                .lead
-                .start_up
-                .saturating_add(policy.lead.node_start_up);
-            let ready = ready(&self.counts, sample.at, start_up);
-            let Some((before, ready)) = before.zip(ready) else {
-                continue;
-            };
-            let minutes = sample.at.duration_since(before).as_secs_f64() / 60.0;
-            let carries = scaled.capacity.request() * scaled.capacity.target();
-            let enough = f64::from(ready) * carries * TOO_MUCH;
-            let too_much = sample.load.sum > enough && ready < policy.bounds.max();
-            load.pass(minutes.min(LONGEST), too_much);
-        }
+    /// The Pods that were ready at `at`, where each takes `start_up` to be: the fewest that were asked for
+    /// between then and that time before. `None` where that is not remembered.
+    pub(super) fn ready(&self, at: Timestamp, start_up: SignedDuration) -> Option<i32> {
+        let counts = &self.counts;
+        let from = at.checked_sub(start_up).ok()?;
+        let ends = counts.iter().skip(1).map(|&(next, _)| next);
+        let ends = ends.chain(std::iter::once(Timestamp::MAX));
+        let within = counts.iter().zip(ends);
+        let within = within.filter(|&(&(begin, _), end)| begin <= at && end > from);
+        let counts = within.map(|(&(_, count), _)| count);
+        counts.min()
     }
 }
 
-/// The Pods that were ready at `at`, where each takes `start_up` to be: the fewest that were asked for
-/// between then and that time before. `None` where that is not remembered.
-fn ready(
-    counts: &VecDeque<(Timestamp, i32)>,
-    at: Timestamp,
-    start_up: SignedDuration,
-) -> Option<i32> {
-    let from = at.checked_sub(start_up).ok()?;
-    let ends = counts.iter().skip(1).map(|&(next, _)| next);
-    let ends = ends.chain(std::iter::once(Timestamp::MAX));
-    let within = counts.iter().zip(ends);
-    let within = within.filter(|&(&(begin, _), end)| begin <= at && end > from);
-    let counts = within.map(|(&(_, count), _)| count);
-    counts.min()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_is_ready_once_it_has_started_and_not_any_more_once_it_is_taken_away() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut carried = Carried::default();
+        for (second, count) in [(0, 4), (600, 10), (1200, 3)] {
+            carried.see(count, at(second));
+        }
+        let minute = SignedDuration::from_mins(1);
+        for (second, expected) in [
+            (-1, None),
+            (30, Some(4)),
+            (659, Some(4)),
+            (660, Some(10)),
+            (1199, Some(10)),
+            (1200, Some(3)),
+        ] {
+            assert_eq!(carried.ready(at(second), minute), expected, "{second}");
+        }
+        carried.see(3, at(1200 + 30 * 60 + 1));
+        assert_eq!(carried.ready(at(700), minute), None, "it is forgotten");
+    }
 }

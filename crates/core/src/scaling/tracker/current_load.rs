@@ -10,6 +10,7 @@ use crate::scaling::expected_load::ExpectedLoad;
 use crate::scaling::input::{DecisionInput, Estimate, Prediction, SignalLoad};
 use crate::scaling::observation::LoadSample;
 use crate::scaling::policy::Policy;
+use crate::scaling::trial::Tried;
 
 /// What a load is worth at a tick.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,7 @@ pub(super) struct CurrentLoad<'a> {
     certain: Option<LoadSample>,
     estimate: Option<Estimate>,
     cover: Option<Cover>,
+    tried: Option<Tried>,
     pub(super) selected: Option<&'a Selected>,
 }
 
@@ -60,6 +62,7 @@ impl<'a> CurrentLoad<'a> {
             certain: tracked.and_then(|load| load.certain),
             estimate: tracked.and_then(|load| load.estimate),
             cover: tracked.and_then(TrackedLoad::cover),
+            tried: tracked.and_then(TrackedLoad::tried),
             selected,
         }
     }
@@ -113,6 +116,7 @@ impl<'a> CurrentLoad<'a> {
             capacity: self.scaled.capacity,
             model,
             cover: self.cover,
+            tried: self.tried,
             lacking: self
                 .selected
                 .map_or_else(Vec::new, |selected| selected.lacking.clone()),

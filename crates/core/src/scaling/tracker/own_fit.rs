@@ -8,20 +8,27 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{History, OwnPeaks, Resolution};
 use crate::scaling::signal::Signal;
+use crate::scaling::trial::TrialPods;
 
 /// The 5-minute steps that have to be known: half a day.
 const LEAST: usize = 144;
-/// The time after which a window that has become another one is worth another fit.
-const SETTLED: SignedDuration = SignedDuration::from_hours(1);
+/// The time after a fit from which on a window that has become another one is worth another: a first
+/// start of Pods tells more than was known before. It doubles with each, so that a window that goes to
+/// and fro costs a few fits a day.
+const SETTLED: SignedDuration = SignedDuration::from_mins(5);
+/// From so many changes on the time is that of a day and more.
+const MOST_CHANGES: u8 = 9;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
 /// A load whose own trees are to be fitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OwnFit<'a> {
     pub signal: &'a Signal,
     /// The minutes of the window that they are to answer for.
     pub window: usize,
+    /// The Pods that the past is tried with.
+    pub pods: TrialPods,
     /// The end of the past that they are to be fitted on.
     pub end: Timestamp,
     /// True where none have been fitted before.
@@ -35,6 +42,8 @@ pub(super) struct LastFit {
     pub(super) window: usize,
     /// When it was asked for.
     pub(super) asked: Timestamp,
+    /// The fits since that of the day that changes of the window asked for.
+    changes: u8,
 }
 
 /// The fit that is due; `hour` is that of the target's day.
@@ -46,12 +55,13 @@ pub(super) fn due(
     now: Timestamp,
 ) -> Option<LastFit> {
     let daily = newest(DAY, hour * HOUR, now)?;
-    let is_due = last.is_none_or(|last| {
-        let is_settled = now.duration_since(last.asked) >= SETTLED;
-        last.end < daily || is_settled && !OwnPeaks::is_for(last.window, window)
+    let of_day = last.is_none_or(|last| last.end < daily);
+    let has_changed = last.is_some_and(|last| {
+        let settled = SETTLED * (1 << last.changes.min(MOST_CHANGES));
+        now.duration_since(last.asked) >= settled && !OwnPeaks::is_for(last.window, window)
     });
     // What is known in all is counted faster.
-    if !is_due || history.known(Resolution::FiveMinutes) < LEAST {
+    if !(of_day || has_changed) || history.known(Resolution::FiveMinutes) < LEAST {
         return None;
     }
     let ends = [Some(daily), newest(HOUR, 0, now)];
@@ -61,6 +71,9 @@ pub(super) fn due(
         end,
         window,
         asked: now,
+        changes: last
+            .filter(|_| !of_day)
+            .map_or(0, |last| last.changes.saturating_add(1)),
     })
 }
 
@@ -131,6 +144,7 @@ mod tests {
             end: at(end),
             window,
             asked: at(asked),
+            changes: 0,
         };
         for (fit, window, now, expected) in [
             (last((6 - 24) * 60, 4, -800), 4, 6 * 60 - 1, None),
@@ -143,11 +157,28 @@ mod tests {
             (last(6 * 60, 4, 6 * 60), 3, 22 * 60, None),
             (last(6 * 60, 4, 6 * 60), 2, 22 * 60, Some(6 * 60)),
             (last(6 * 60, 4, 6 * 60), 5, 22 * 60, Some(6 * 60)),
-            (last(6 * 60, 4, 6 * 60), 5, 6 * 60 + 59, None),
+            (last(6 * 60, 4, 6 * 60), 5, 6 * 60 + 4, None),
+            (last(6 * 60, 4, 6 * 60), 5, 6 * 60 + 5, Some(6 * 60)),
         ] {
             let found = due(&history, Some(&fit), window, 6, at(now));
             assert_eq!(ended(found), expected.map(at), "{fit:?} {window} {now}");
             assert!(found.is_none_or(|found| found.window == window));
         }
+    }
+
+    #[test]
+    fn a_window_that_goes_to_and_fro_costs_a_few_fits_a_day() {
+        let history = known(-24 * 60, 23 * 60);
+        let mut last = due(&history, None, 4, 6, at(6 * 60));
+        let mut fits = Vec::new();
+        for minute in 6 * 60..23 * 60 {
+            let window = if minute % 20 < 10 { 4 } else { 7 };
+            if let Some(fit) = due(&history, last.as_ref(), window, 6, at(minute)) {
+                fits.push(minute - 6 * 60);
+                last = Some(fit);
+            }
+        }
+        assert_eq!(fits.first(), Some(&10));
+        assert!((4..=8).contains(&fits.len()), "{fits:?}");
     }
 }

@@ -228,8 +228,8 @@ fn a_panic_in_one_target_is_that_targets_alone() {
                 run.measured(tick, hill(tick));
             }
         }
-        let candidates = runs[2].tracker.loads[0].candidates().unwrap();
-        candidates.replace_first(Box::new(Broken(breaks)));
+        let model = runs[2].tracker.loads[0].model().unwrap();
+        model.replace(Box::new(Broken(breaks)));
         let (at, signals, shared) = (time(31), signals(), Shared::default());
         for run in &mut runs {
             run.tracker
@@ -607,6 +607,12 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
                 )
                 .unwrap();
         }
+        let reacted_to = signals().map(|cpu| ScaledSignal {
+            signal: Signal::MEMORY,
+            is_forecast: false,
+            ..cpu
+        });
+        tracker.keep_pasts(&[signals(), reacted_to].concat());
         let input = TickInput {
             now: time(tick),
             current: 5,
@@ -619,7 +625,31 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
         tracker.tick(&policy(), &input);
     }
     let megabytes = 10_000 * tracker.bytes() / 1_000_000;
-    assert!((75..=95).contains(&megabytes), "{megabytes} MB");
+    assert!((60..=75).contains(&megabytes), "{megabytes} MB");
+}
+
+#[test]
+fn a_load_that_is_not_forecast_has_no_past_until_it_is() {
+    let forecast = |is_forecast| {
+        signals().map(|scaled| ScaledSignal {
+            is_forecast,
+            ..scaled
+        })
+    };
+    let mut tracker = Tracker::default();
+    let now = time(0);
+    let load = LoadSample::of_moment(1000.0, now);
+    tracker.measure(&Signal::CPU, &load, now).unwrap();
+    let whole = tracker.bytes();
+    assert!(
+        !tracker.keep_pasts(&forecast(false)),
+        "there is nothing to ask for"
+    );
+    assert!(tracker.bytes() + 3000 < whole);
+    assert!(!tracker.keep_pasts(&forecast(false)));
+    assert!(tracker.keep_pasts(&forecast(true)), "its past is not known");
+    assert_eq!(tracker.bytes(), whole);
+    assert!(!tracker.keep_pasts(&forecast(true)));
 }
 
 /// A measurement so many ticks old, or none, the count, and the ticks that pass.

@@ -11,6 +11,7 @@ use crate::scaling::hpa::{Condition, Event, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::input::Estimate;
 use crate::scaling::signal::{Signal, ValueScope};
+use crate::scaling::trial::Tried;
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +117,8 @@ pub struct LoadReport {
     /// The share of time in which its Pods may carry too much, and the share in which they did; `None` where
     /// its model follows no risk.
     pub cover: Option<Cover>,
+    /// What floors at its level would have been worth of late; `None` before half a day is known.
+    pub tried: Option<Tried>,
     /// The models that have too little history, and when they will have enough.
     pub lacking: Vec<NotReady>,
 }

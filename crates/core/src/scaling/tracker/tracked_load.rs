@@ -5,19 +5,23 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::carried::Carried;
+use super::learnt::Learnt;
 use super::own_fit::{self, LastFit};
 use super::recent_lag::RecentLag;
 use super::tick::TickInput;
+use super::tracked_peaks::{Known, TrackedPeaks, Upto, scaled};
 use crate::forecast::{
-    Between, Candidates, Context, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks,
-    PeakForecaster, Request, Resolution, SampleError, Selected, Series, Shared,
+    BRIDGED, Between, Context, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks,
+    Request, Resolution, SampleError, ScoredModel, Selected, Series, Shared,
 };
 use crate::scaling::horizon::{self, Lag};
 use crate::scaling::input::Estimate;
 use crate::scaling::observation::LoadSample;
-use crate::scaling::risk::Risk;
+use crate::scaling::policy::Policy;
 use crate::scaling::signal::Signal;
 use crate::scaling::sum::{Certainty, Load};
+use crate::scaling::trial::{TrialPods, Tried};
 
 const STEP: SignedDuration = Resolution::Fine.step();
 
@@ -25,18 +29,14 @@ const STEP: SignedDuration = Resolution::Fine.step();
 /// Prometheus scrapes each minute unless it is told otherwise.
 const SCRAPES: SignedDuration = SignedDuration::from_secs(60);
 
-/// The longest time of estimates that models are led across. What lies further back is no
-/// neighbour of now.
-const BRIDGED: SignedDuration = SignedDuration::from_mins(15);
-
 /// The history of one load, and the models that follow it.
 #[derive(Debug)]
 pub(super) struct TrackedLoad {
     pub(super) signal: Signal,
     pub(super) history: History,
-    candidates: Option<Candidates>,
+    model: Option<ScoredModel>,
     /// The forecaster of `auto`.
-    peaks: Option<Box<PeakForecaster>>,
+    peaks: Option<Box<TrackedPeaks>>,
     /// Trees of the target's own, which outlive a change of models.
     own: Option<Arc<OwnPeaks>>,
     /// The window that its forecaster followed last, in minutes.
@@ -57,7 +57,7 @@ impl TrackedLoad {
         Self {
             signal,
             history: History::default(),
-            candidates: None,
+            model: None,
             peaks: None,
             own: None,
             window: 0,
@@ -121,8 +121,7 @@ impl TrackedLoad {
 
     /// True where the target's load in this signal is forecast.
     pub(super) fn is_forecast(&self, input: &TickInput<'_>) -> bool {
-        let mut signals = input.signals.iter();
-        let scaled = signals.find(|scaled| scaled.signal == self.signal);
+        let scaled = scaled(input, &self.signal);
         input.models.is_some() && scaled.is_some_and(|scaled| scaled.is_forecast)
     }
 
@@ -134,7 +133,7 @@ impl TrackedLoad {
 
     /// Lets the models learn from the history again, since its past has changed behind them.
     pub(super) fn complete_past(&mut self) {
-        self.history.bridge_gaps(BRIDGED);
+        self.history.bridge_gaps();
         self.taken = None;
         if let Some(peaks) = &mut self.peaks {
             peaks.begin_anew();
@@ -146,18 +145,24 @@ impl TrackedLoad {
     /// They are scored as far ahead as a decision looks: from the start of a step that is over to
     /// what comes `ahead` of now lies that, the lag of the load and up to two steps. Where that has
     /// changed, or more is missing than the ring holds, they learn anew from the ring.
-    pub(super) fn follow(&mut self, ahead: SignedDuration, risk: Risk, input: &TickInput<'_>) {
+    pub(super) fn follow(
+        &mut self,
+        ahead: SignedDuration,
+        policy: &Policy,
+        input: &TickInput<'_>,
+        carried: &Carried,
+    ) {
         let models = input.models.filter(|_| self.is_forecast(input));
-        let candidates = models.filter(|models| *models != ModelSet::Auto);
-        if candidates.is_none() {
-            (self.candidates, self.taken) = (None, None);
+        let alone = models.filter(|models| *models != ModelSet::Auto);
+        if alone.is_none() {
+            (self.model, self.taken) = (None, None);
         }
         if models == Some(ModelSet::Auto) {
-            self.follow_peaks(ahead, risk, input);
+            self.follow_peaks(ahead, policy, input, carried);
         } else {
             self.peaks = None;
         }
-        let Some(models) = candidates else { return };
+        let Some(alone) = alone else { return };
         let reach = ahead.saturating_add(self.lag().total());
         let horizon = NonZeroUsize::new(horizon::steps(reach, STEP * 2, STEP));
         let horizon = horizon.unwrap_or(NonZeroUsize::MIN);
@@ -166,51 +171,59 @@ impl TrackedLoad {
         };
         let Self {
             history,
-            candidates,
+            model,
             taken,
             ..
         } = self;
         let context = |origin| context(history, origin, input.shared);
-        let followed = candidates.as_mut().zip(*taken);
-        let followed = followed.filter(|(candidates, taken)| {
-            candidates.are(models, horizon) && newest.duration_since(*taken) < ring()
+        let followed = model.as_mut().zip(*taken);
+        let followed = followed.filter(|(model, taken)| {
+            model.is(alone, horizon) && newest.duration_since(*taken) < ring()
         });
-        if let Some((candidates, mut last)) = followed {
+        if let Some((model, mut last)) = followed {
             while let Some(next) = last.checked_add(STEP).ok().filter(|next| *next <= newest) {
-                candidates.observe(history.value(next), &context(next));
+                model.observe(history.value(next), &context(next));
                 last = next;
             }
             *taken = Some(last);
         } else if let Some(series) = ring_before(history, newest) {
-            let mut learnt = Candidates::new(models, horizon);
+            let mut learnt = ScoredModel::new(alone, horizon);
             learnt.learn(&series, &context(newest));
-            if let Some(before) = candidates {
-                learnt.keep_choice_and_trust_of(before);
+            if let Some(before) = model {
+                learnt.keep_trust_of(before);
             }
-            (*candidates, *taken) = (Some(learnt), Some(newest));
+            (*model, *taken) = (Some(learnt), Some(newest));
         }
     }
 
-    fn follow_peaks(&mut self, ahead: SignedDuration, risk: Risk, input: &TickInput<'_>) {
+    fn follow_peaks(
+        &mut self,
+        ahead: SignedDuration,
+        policy: &Policy,
+        input: &TickInput<'_>,
+        carried: &Carried,
+    ) {
         let window = self.window(ahead);
         let newest = self.newest_over(input.now);
         self.window = window;
         let Self {
+            signal,
             history,
             own,
             peaks,
             ..
         } = self;
-        let peaks = peaks.get_or_insert_with(|| {
-            let mut new = PeakForecaster::new(risk.get());
-            if let Some(own) = own {
-                new.adopt(Arc::clone(own));
-            }
-            Box::new(new)
-        });
-        peaks.ask(risk.get());
+        let risk = policy.risk.get();
+        let peaks = peaks.get_or_insert_with(|| Box::new(TrackedPeaks::new(risk, own.as_ref())));
         if let Some(newest) = newest {
-            peaks.follow(history, newest, &input.shared.peaks, window);
+            let upto = Upto { newest, window };
+            let known = Known {
+                scaled: scaled(input, signal),
+                policy,
+                carried,
+                shared: input.shared,
+            };
+            peaks.follow(history, upto, &known);
         }
     }
 
@@ -219,26 +232,33 @@ impl TrackedLoad {
         horizon::window(ahead.saturating_add(self.lag().total()))
     }
 
-    /// Goes on from trees of its own.
-    pub(super) fn adopt(&mut self, own: Arc<OwnPeaks>) {
+    /// Goes on from trees of its own, or from what all targets share where those are better, and from what
+    /// its past was and would have been with them.
+    pub(super) fn adopt(&mut self, learnt: Learnt) {
+        let Learnt { own, trial, highs } = learnt;
+        self.history.take_highs(&highs);
         if let Some(peaks) = &mut self.peaks {
-            peaks.adopt(Arc::clone(&own));
+            peaks.adopt(own.as_ref(), trial);
         }
-        self.own = Some(own);
+        self.own = own;
     }
 
-    /// Goes on from what all targets share.
-    pub(super) fn retire(&mut self) {
-        if let Some(peaks) = &mut self.peaks {
-            peaks.retire();
-        }
-        self.own = None;
-    }
-
-    /// The fit that is due of trees of its own; none where nothing would ask them.
+    /// The fit that is due of trees of its own; none where nothing would ask them, or before a measurement
+    /// has told how late they come.
     pub(super) fn fit_due(&self, hour: i64, now: Timestamp) -> Option<LastFit> {
-        self.peaks.as_ref()?;
+        self.pods()?;
+        self.certain?;
         own_fit::due(&self.history, self.fit.as_ref(), self.window, hour, now)
+    }
+
+    /// The Pods that its past is tried with; none where nothing is forecast by peaks.
+    pub(super) fn pods(&self) -> Option<TrialPods> {
+        self.peaks.as_ref()?.pods()
+    }
+
+    /// What floors were worth, where that is known.
+    pub(super) fn tried(&self) -> Option<Tried> {
+        self.peaks.as_ref()?.tried()
     }
 
     /// True where trees of its own have been asked for before.
@@ -257,13 +277,6 @@ impl TrackedLoad {
         self.peaks.as_ref().map(|peaks| *peaks.cover())
     }
 
-    /// Takes so many minutes in which Pods carried too much, or did not.
-    pub(super) fn pass(&mut self, minutes: f64, too_much: bool) {
-        if let Some(peaks) = &mut self.peaks {
-            peaks.pass(minutes, too_much);
-        }
-    }
-
     /// The forecasts of so many `steps` that its models are to make for a tick; none where there are
     /// no models.
     pub(super) fn requests<'a>(
@@ -271,13 +284,13 @@ impl TrackedLoad {
         steps: usize,
         shared: &'a Shared,
     ) -> impl Iterator<Item = Request<'a>> {
-        let models = self.candidates.as_ref().zip(self.taken);
-        models.into_iter().flat_map(move |(candidates, taken)| {
-            candidates.requests(steps, context(&self.history, taken, shared))
-        })
+        let model = self.model.as_ref().zip(self.taken);
+        model
+            .into_iter()
+            .map(move |(model, taken)| model.request(steps, context(&self.history, taken, shared)))
     }
 
-    /// Takes the answers to [`Self::requests`] from `forecasts`, and chooses among the models.
+    /// Takes the answer to [`Self::requests`] from `forecasts`, and scores the model by it.
     pub(super) fn select(
         &mut self,
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
@@ -288,11 +301,11 @@ impl TrackedLoad {
         if let Some(peaks) = &self.peaks {
             let window = self.window(ahead);
             let newest = self.newest_over(now)?;
-            return Some(peaks.select(&self.history, newest, &shared.peaks, window));
+            let upto = Upto { newest, window };
+            return Some(peaks.select(&self.history, upto, shared));
         }
-        let (candidates, _) = self.candidates.as_mut().zip(self.taken)?;
-        let answers = forecasts.take(candidates.count()).collect();
-        Some(candidates.select(answers, STEP, now))
+        let (model, _) = self.model.as_mut().zip(self.taken)?;
+        Some(model.select(forecasts.next()?, STEP))
     }
 
     /// The newest step that is over and before which, or in which, something was measured.
@@ -303,21 +316,21 @@ impl TrackedLoad {
         Some(self.history.newest()?.min(over))
     }
 
-    /// The models that follow the load.
+    /// The model that follows the load.
     #[cfg(test)]
-    pub(super) const fn candidates(&mut self) -> Option<&mut Candidates> {
-        self.candidates.as_mut()
+    pub(super) const fn model(&mut self) -> Option<&mut ScoredModel> {
+        self.model.as_mut()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let models = self.candidates.as_ref().map_or(0, Candidates::bytes);
+        let models = self.model.as_ref().map_or(0, ScoredModel::bytes);
         // While there is a forecaster, the trees are counted as its own.
         let peaks = self.peaks.as_ref().map(|peaks| peaks.bytes());
         let own = || self.own.as_ref().map_or(0, |own| own.bytes());
         let models = models + peaks.unwrap_or_else(own);
-        let inline = size_of::<Option<Candidates>>();
+        let inline = size_of::<Option<ScoredModel>>();
         let own = size_of::<Self>() - size_of::<History>() - inline;
-        own + History::BYTES + models.max(inline)
+        own + self.history.bytes() + models.max(inline)
     }
 }
 

@@ -6,12 +6,15 @@ use super::problem::Problem;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus, settle};
 use crate::excerpt::excerpt;
-use evenkeel_core::forecast::{Distrust, Trust};
+use evenkeel_core::forecast::{Distrust, Rival, Trust};
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport};
+use evenkeel_core::scaling::trial::Tried;
 use evenkeel_core::scaling::{LimitedBy, hpa};
 
 /// The condition that a forecast is trusted.
 pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
+/// The condition that floors would be, or are, worth what they cost.
+pub const WORTH_ENABLING: &str = "WorthEnabling";
 /// The condition that every load has a fresh measurement.
 pub const METRICS_AVAILABLE: &str = "MetricsAvailable";
 /// The condition that the bounds are left to another writer.
@@ -43,6 +46,7 @@ const HPA: [&str; 4] = [
 pub(super) fn kinds() -> Vec<&'static str> {
     let own = [
         FORECAST_TRUSTED,
+        WORTH_ENABLING,
         METRICS_AVAILABLE,
         FLOOR_CONTESTED,
         REPLICAS_CONTESTED,
@@ -87,6 +91,7 @@ pub(super) fn of(
     let mut found: Vec<Condition> = Vec::new();
     found.extend(of_hpa(report));
     found.extend(forecast_trusted(loads));
+    found.extend(worth_enabling(loads));
     found.extend(metrics_available(loads, circumstances));
     found.extend(of_problems(&resolved.problems));
     if resolved.is_contested() {
@@ -170,6 +175,48 @@ fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
     })
 }
 
+/// It holds where floors on one of the loads would have been worth it; the figures of all loads stand in it.
+fn worth_enabling(loads: &[LoadReport]) -> Option<Condition> {
+    let all = loads
+        .iter()
+        .filter_map(|load| Some(worth_of(load, &load.tried?, load.cover?.risk())));
+    let all: Vec<_> = all.collect();
+    let pays = |one: &&Condition| one.status == ConditionStatus::True;
+    let chosen = all.iter().find(pays).or(all.first())?;
+    let messages: Vec<_> = all.iter().map(|one| one.message.as_str()).collect();
+    Some(Condition {
+        message: messages.join("; "),
+        ..chosen.clone()
+    })
+}
+
+/// The same of one load by itself.
+fn worth_of(load: &LoadReport, tried: &Tried, risk: f64) -> Condition {
+    let Tried {
+        floors,
+        plain,
+        rival,
+    } = tried;
+    let minutes = |under: f64| under * 24.0 * 60.0;
+    let message = format!(
+        "{}: over the last days floors would have left Pods with too much for {:.0} min a day, with {:.1} \
+         replicas in the mean; the HPA alone for {:.0} min, with {:.1}; an HPA with the lower target that \
+         costs as much as floors for {:.0} min",
+        load.signal.label(),
+        minutes(floors.under),
+        floors.replicas,
+        minutes(plain.under),
+        plain.replicas,
+        minutes(rival.under),
+    );
+    let (is_worth, reason) = match () {
+        () if plain.under <= risk => (false, "NothingToGain"),
+        () if tried.ratio() < 1.0 => (true, "FloorsPay"),
+        () => (false, "LowerTargetIsBetter"),
+    };
+    Condition::new(WORTH_ENABLING, is_worth, reason, message)
+}
+
 /// The condition of one load by itself.
 fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
     let signal = load.signal.label();
@@ -250,6 +297,10 @@ fn record_damaged(resolved: &Resolved, circumstances: &Circumstances<'_>) -> Opt
 pub(super) fn is_distrust(reason: &str) -> bool {
     let judged = [
         Distrust::NotBetterThanNaive { ratio: None },
+        Distrust::DoesNotPay {
+            ratio: None,
+            rival: Rival::LowerTarget,
+        },
         Distrust::Coverage { coverage: 0.0 },
     ];
     judged

@@ -209,3 +209,29 @@ fn what_cannot_be_replayed_is_refused() {
         "nothing is left to count from 1970-01-01T01:00:00Z: the load ends at 1970-01-01T00:59:45Z"
     );
 }
+
+#[test]
+fn the_parts_of_the_judged_time_add_up_to_the_whole() {
+    let replayed = replay(
+        &target(),
+        plain(0.6),
+        &load(0, 30, HOUR),
+        &Knowledge::default(),
+        false,
+    );
+    let hours: Vec<f64> = replayed
+        .parts
+        .iter()
+        .map(|part| part.replica_hours)
+        .collect();
+    // 29 judged hours are two parts of twelve, and one of five.
+    assert_eq!(hours.len(), 3, "{hours:?}");
+    assert!(hours[2] < 0.6 * hours[0], "{hours:?}");
+    let sum = |of: fn(&evenkeel_core::scaling::frontier::Cost) -> f64| {
+        replayed.parts.iter().map(of).sum::<f64>()
+    };
+    let under = sum(|part| part.under_provisioned_seconds);
+    assert!(under > 0.0);
+    assert!((under - replayed.cost.under_provisioned_seconds).abs() < 1e-6);
+    assert!((sum(|part| part.replica_hours) - replayed.cost.replica_hours).abs() < 1e-6);
+}

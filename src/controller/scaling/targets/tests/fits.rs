@@ -6,6 +6,7 @@ use super::*;
 use crate::controller::scaling::targets::fits::{FitBatch, FitPast, Fitted};
 use evenkeel_core::forecast::{Node, OwnPeaks, Resolution, Trees};
 use evenkeel_core::scaling::signal::{PromQl, Signal};
+use evenkeel_core::scaling::tracker::Learnt;
 
 const DAY: i64 = 86_400;
 
@@ -22,6 +23,8 @@ fn known(at: i64) -> Three {
             let points = times.map(|time| (time, 1000.0));
             assert!(tracker.refill(&Signal::CPU, resolution, points, second(at)) > 0);
         }
+        let load = LoadSample::of_moment(1000.0, second(at));
+        tracker.measure(&Signal::CPU, &load, second(at)).unwrap();
     }
     three.tick(at, &[]);
     three
@@ -38,9 +41,16 @@ fn names(batches: &[FitBatch]) -> BTreeSet<String> {
     names.collect()
 }
 
-fn trees(window: usize) -> Arc<OwnPeaks> {
+fn trees(window: usize) -> OwnPeaks {
     let trees = || Trees::new(0.0, &[vec![Node::Leaf(0.5)]]).unwrap();
-    Arc::new(OwnPeaks::new(window, [trees(), trees(), trees()]))
+    OwnPeaks::new(window, [trees(), trees(), trees()])
+}
+
+fn learnt(own: Option<OwnPeaks>) -> Learnt {
+    Learnt {
+        own: own.map(Arc::new),
+        ..Learnt::default()
+    }
 }
 
 /// The models of the targets' loads, with the means that they forecast.
@@ -96,9 +106,9 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
         .flat_map(|batch| batch.loads);
     let loads: Vec<_> = loads.collect();
     for load in &loads {
-        let own = Some(trees(load.window));
+        let learnt = learnt(Some(trees(load.window)));
         let load = load.clone();
-        three.targets.take_fitted(Fitted { load, own });
+        three.targets.take_fitted(Fitted { load, learnt });
     }
     let own = models(&three.tick(30, &[]));
     assert!(is_all(&own, "own"), "{own:?}");
@@ -106,7 +116,8 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
         assert!((own - global - 500.0).abs() < 50.0, "{own} {global}");
     }
     for load in loads {
-        three.targets.take_fitted(Fitted { load, own: None });
+        let learnt = learnt(None);
+        three.targets.take_fitted(Fitted { load, learnt });
     }
     let after = models(&three.tick(45, &[]));
     assert!(after.len() == 2 && is_all(&after, "global"), "{after:?}");
@@ -118,8 +129,8 @@ fn what_came_of_a_target_that_is_gone_is_left() {
     let batch = three.targets.next_fits(second(0)).unwrap();
     three.targets.states.clear();
     for load in batch.loads {
-        let own = Some(trees(load.window));
-        three.targets.take_fitted(Fitted { load, own });
+        let learnt = learnt(Some(trees(load.window)));
+        three.targets.take_fitted(Fitted { load, learnt });
     }
     assert!(three.targets.states.is_empty());
 }

@@ -105,7 +105,7 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
         " cores in 60 s against ",
         " now, ",
         " trusted (",
-        " of naive): floor ",
+        " of a factor on the last load): floor ",
     ];
     assert!(words.iter().all(|word| note.contains(word)), "{note}");
     for second in (2400..3300).step_by(15) {

@@ -1,14 +1,19 @@
 //! Status and Events: how often they are written, and each change once.
 
 use super::*;
-use evenkeel_core::forecast::{Accuracy, Distrust, Interval, Step, Trust};
+use crate::condition::ConditionStatus;
+use evenkeel_core::forecast::{Accuracy, Cover, Distrust, Interval, Rival, Step, Trust};
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport};
+use evenkeel_core::scaling::trial::{Outcome, Tried};
 use evenkeel_core::units::Ratio;
 
-const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
+const TRUSTED: Trust = Trust::Trusted {
+    ratio: 0.83,
+    rival: Rival::LastValue,
+};
 
 fn distrusted(ratio: f64) -> Trust {
     Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) })
@@ -48,6 +53,7 @@ fn with_load(trust: Trust, fresh: bool) -> TickReport {
             },
         }),
         cover: None,
+        tried: None,
         lacking: Vec::new(),
     };
     TickReport {
@@ -171,13 +177,58 @@ fn signals_that_fail_are_one_condition_which_is_written_once() {
 }
 
 #[test]
+fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
+    let outcome = |under, replicas| Outcome { under, replicas };
+    let told = |floors, plain, rival| {
+        let mut report = with_load(TRUSTED, true);
+        let load = &mut report.loads[0];
+        load.cover = Some(Cover::new(0.01, 1.28));
+        load.tried = Some(Tried {
+            floors,
+            plain,
+            rival,
+        });
+        let mut world = World::new();
+        run(&mut world, &report, 0);
+        let conditions = world.status().unwrap().conditions;
+        let mut conditions = conditions.into_iter();
+        let condition = conditions.find(|one| one.kind == "WorthEnabling").unwrap();
+        (condition.status, condition.reason, condition.message)
+    };
+    let (status, reason, message) = told(
+        outcome(0.008, 5.61),
+        outcome(0.07, 5.2),
+        outcome(0.03, 5.61),
+    );
+    assert_eq!((status, &*reason), (ConditionStatus::True, "FloorsPay"));
+    let expected = "cpu: over the last days floors would have left Pods with too much for 12 min a day, \
+                    with 5.6 replicas in the mean; the HPA alone for 101 min, with 5.2; an HPA with the \
+                    lower target that costs as much as floors for 43 min";
+    assert_eq!(message, expected);
+    for (floors, plain, rival, expected) in [
+        (0.07, 0.08, 0.01, "LowerTargetIsBetter"),
+        (0.001, 0.009, 0.009, "NothingToGain"),
+    ] {
+        let [floors, plain, rival] = [floors, plain, rival].map(|under| outcome(under, 5.0));
+        let (status, reason, _) = told(floors, plain, rival);
+        assert_eq!((status, &*reason), (ConditionStatus::False, expected));
+    }
+}
+
+#[test]
 fn figures_alone_wait_five_minutes_and_changes_do_not() {
     let mut world = World::new();
     assert_eq!(
         run(&mut world, &with_load(TRUSTED, true), 0),
         [Purpose::ScalingStatus]
     );
-    let figures = with_load(Trust::Trusted { ratio: 0.5 }, true);
+    let figures = with_load(
+        Trust::Trusted {
+            ratio: 0.5,
+            rival: Rival::LastValue,
+        },
+        true,
+    );
     for second in (15..300).step_by(15) {
         assert_eq!(run(&mut world, &figures, second), [], "{second}");
     }

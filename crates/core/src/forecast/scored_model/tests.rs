@@ -1,9 +1,8 @@
-//! The choice of a model, on loads that one model or the other is better at.
+//! The score of a model, on loads that it is good at and on others.
 
 use super::*;
 use crate::forecast::context::Shared;
 use crate::forecast::history::{History, Resolution};
-use crate::forecast::model::forecast_together;
 use crate::forecast::past::Past as _;
 use crate::forecast::prediction::{Interval, Step};
 
@@ -45,9 +44,9 @@ fn repeated(history: &History) -> impl Fn(i64) -> f64 {
     }
 }
 
-/// The candidates of a load, and all that they read.
+/// The model of a load, and all that it reads.
 struct Load {
-    candidates: Candidates,
+    model: ScoredModel,
     history: History,
     shared: Shared,
 }
@@ -55,7 +54,7 @@ struct Load {
 impl Load {
     fn new(set: ModelSet, history: History) -> Self {
         Self {
-            candidates: Candidates::new(set, HORIZON),
+            model: ScoredModel::new(set, HORIZON),
             history,
             shared: Shared::default(),
         }
@@ -68,16 +67,16 @@ impl Load {
     fn follow(&mut self, slots: std::ops::Range<i64>, load: impl Fn(i64) -> f64) {
         for slot in slots {
             let context = context(&self.history, &self.shared, slot);
-            self.candidates.observe(Some(load(slot)), &context);
+            self.model.observe(Some(load(slot)), &context);
             self.selected(1, slot);
         }
     }
 
     fn selected(&mut self, steps: usize, slot: i64) -> Selected {
         let context = context(&self.history, &self.shared, slot);
-        let requests: Vec<_> = self.candidates.requests(steps, context).collect();
-        let forecasts = forecast_together(&requests);
-        self.candidates.select(forecasts, STEP, at(slot))
+        let request = self.model.request(steps, context);
+        let forecast = request.model.forecast(request.horizon, &request.context);
+        self.model.select(forecast, STEP)
     }
 }
 
@@ -91,49 +90,30 @@ fn context<'a>(history: &'a History, shared: &'a Shared, slot: i64) -> Context<'
 }
 
 #[test]
-fn the_best_model_of_the_load_is_chosen() {
+fn a_model_is_trusted_on_the_loads_that_it_is_good_at() {
     let past = zigzag();
-    let mut load = Load::new(ModelSet::Auto, past.clone());
-    load.follow(0..200, repeated(&past));
-    let selected = load.selected(8, 199);
-    assert_eq!(selected.model, "seasonal-naive");
-    assert!(selected.trust.is_trusted(), "{}", selected.trust);
-    assert_eq!(selected.forecast.unwrap().steps.len(), 8);
-
-    let mut load = Load::new(ModelSet::Auto, History::default());
+    for (set, is_trusted) in [(ModelSet::SeasonalNaive, true), (ModelSet::SHpa, false)] {
+        let mut load = Load::new(set, past.clone());
+        load.follow(0..200, repeated(&past));
+        let selected = load.selected(8, 199);
+        assert_eq!(
+            (selected.model, selected.lacking),
+            (set.as_str(), Vec::new())
+        );
+        assert_eq!(
+            selected.trust.is_trusted(),
+            is_trusted,
+            "{}",
+            selected.trust
+        );
+        assert_eq!(selected.forecast.unwrap().steps.len(), 8);
+    }
+    let mut load = Load::new(ModelSet::Tes, History::default());
     load.follow(0..200, hill);
     let smooth = load.selected(8, 199);
-    assert_ne!(smooth.model, "seasonal-naive");
     assert!(smooth.trust.is_trusted(), "{}", smooth.trust);
-}
-
-#[test]
-fn s_hpa_alone_has_no_company() {
-    let past = zigzag();
-    let mut load = Load::new(ModelSet::SHpa, past.clone());
-    load.follow(0..200, repeated(&past));
-    let selected = load.selected(8, 199);
-    assert_eq!((selected.model, selected.lacking), ("s-hpa", Vec::new()));
-    assert!(load.candidates.are(ModelSet::SHpa, HORIZON));
-    assert!(!load.candidates.are(ModelSet::Auto, HORIZON));
-}
-
-#[test]
-fn a_choice_is_kept_where_its_model_is_there() {
-    for (errors, set, kept) in [
-        ([0.5, 0.8, 0.9], ModelSet::SHpa, Some("s-hpa")),
-        ([0.8, 0.5, 0.9], ModelSet::SHpa, None),
-        ([0.8, 0.5, 0.9], ModelSet::Auto, Some("tes")),
-    ] {
-        let mut before = scored(errors).candidates;
-        before.choose(at(0));
-        let mut after = Candidates::new(set, HORIZON);
-        after.keep_choice_and_trust_of(&before);
-        let chosen = after
-            .chosen
-            .map(|choice| after.members[choice.index].model.name());
-        assert_eq!(chosen, kept, "{errors:?} to {set:?}");
-    }
+    assert!(load.model.is(ModelSet::Tes, HORIZON));
+    assert!(!load.model.is(ModelSet::SHpa, HORIZON));
 }
 
 /// Slower Pods move the horizon from tick to tick, and each time all is learnt anew.
@@ -145,11 +125,9 @@ fn what_is_learnt_anew_keeps_its_trust_within_the_band() {
         (1.07, 0.5, false),
         (0.97, 0.97, false),
     ] {
-        let mut anew = scored([error, 1.5, 1.5]);
-        let before = scored([before, 1.5, 1.5]).candidates;
-        anew.candidates.keep_choice_and_trust_of(&before);
+        let mut anew = scored(error);
+        anew.model.keep_trust_of(&scored(before).model);
         let selected = anew.selected(1, 0);
-        assert_eq!(selected.model, "s-hpa");
         assert_eq!(
             selected.trust.is_trusted(),
             kept,
@@ -157,25 +135,31 @@ fn what_is_learnt_anew_keeps_its_trust_within_the_band() {
             selected.trust
         );
     }
+    let mut other = ScoredModel::new(ModelSet::Tes, HORIZON);
+    other.card = scored(1.03).model.card;
+    other.keep_trust_of(&scored(0.5).model);
+    assert!(!other.card.trust().is_trusted(), "another model");
 }
 
 #[test]
-fn models_that_are_not_ready_say_when_they_will_be() {
-    let mut load = Load::new(ModelSet::Auto, History::default());
-    load.follow(0..8, hill);
-    let selected = load.selected(8, 7);
-    let told: Vec<_> = selected.lacking.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        told,
-        ["s-hpa ready in 3 min", "seasonal-naive ready in 24 h"]
-    );
-    assert_eq!(selected.trust.reason(), "Unproven");
+fn a_model_that_is_not_ready_says_when_it_will_be() {
+    for (set, told) in [
+        (ModelSet::SHpa, "s-hpa ready in 3 min"),
+        (ModelSet::SeasonalNaive, "seasonal-naive ready in 24 h"),
+    ] {
+        let mut load = Load::new(set, History::default());
+        load.follow(0..8, hill);
+        let selected = load.selected(8, 7);
+        let lacking: Vec<_> = selected.lacking.iter().map(ToString::to_string).collect();
+        assert_eq!(lacking, [told]);
+        assert_eq!(selected.trust.reason(), "Unproven");
+    }
 }
 
-/// Made-up scores: each model errs by a constant share of the naive one's error.
-fn scored(errors: [f64; 3]) -> Load {
-    let mut load = Load::new(ModelSet::Auto, History::default());
-    let card = |error: f64| {
+/// A made-up score: the model errs by a constant share of the naive one's error.
+fn scored(error: f64) -> Load {
+    let mut load = Load::new(ModelSet::SHpa, History::default());
+    let card = {
         let mut card = Scorecard::new(NonZeroUsize::MIN);
         for now in 0..60 {
             let mean = f64::from(now) + 1.0 + error;
@@ -199,53 +183,24 @@ fn scored(errors: [f64; 3]) -> Load {
         }
         card
     };
-    for (candidate, error) in load.candidates.members.iter_mut().zip(errors) {
-        candidate.card = card(error);
-    }
+    load.model.card = card;
     load
 }
 
 #[test]
-fn a_choice_stands_an_hour_and_moves_for_five_percent() {
-    let hour = 240;
-    for (before, after, slots, model) in [
-        ([0.5, 0.8, 0.9], [0.8, 0.5, 0.9], hour - 1, "s-hpa"),
-        ([0.5, 0.8, 0.9], [0.8, 0.5, 0.9], hour, "tes"),
-        ([0.5, 0.8, 0.9], [0.5, 0.48, 0.9], hour, "s-hpa"),
-        ([0.5, 0.8, 0.9], [0.5, 0.47, 0.9], hour, "tes"),
-        ([0.5, 0.8, 0.9], [1.2, 0.8, 0.7], 1, "seasonal-naive"),
-        ([0.5, 0.8, 0.9], [0.97, 0.9, 0.8], 1, "seasonal-naive"),
-        ([0.5, 0.5, 0.5], [0.5, 0.5, 0.5], hour, "s-hpa"),
-        ([0.5, 0.8, 0.9], [1.5, 1.3, 1.4], 1, "tes"),
-    ] {
-        let mut first = scored(before);
-        first.candidates.choose(at(0));
-        assert_eq!(first.selected(1, 0).model, "s-hpa");
-        let mut then = scored(after);
-        then.candidates.chosen = first.candidates.chosen;
-        let selected = then.selected(1, slots);
-        assert_eq!(
-            selected.model, model,
-            "{before:?} to {after:?} after {slots}"
-        );
-    }
-}
-
-#[test]
 fn with_another_horizon_all_is_scored_anew_on_the_past() {
-    let mut load = Load::new(ModelSet::Auto, History::default());
+    let mut load = Load::new(ModelSet::SHpa, History::default());
     load.follow(0..120, hill);
     let longer = NonZeroUsize::new(10).unwrap();
     let values = (0..120).map(|slot| Some(hill(slot))).collect();
     let series = Series::new(at(0), STEP, values).unwrap();
-    let mut anew = Candidates::new(ModelSet::Auto, longer);
+    let mut anew = ScoredModel::new(ModelSet::SHpa, longer);
     anew.learn(&series, &load.context(0));
-    anew.keep_choice_and_trust_of(&load.candidates);
-    assert!(anew.are(ModelSet::Auto, longer) && !load.candidates.are(ModelSet::Auto, longer));
+    anew.keep_trust_of(&load.model);
+    assert!(anew.is(ModelSet::SHpa, longer) && !load.model.is(ModelSet::SHpa, longer));
     let before = load.selected(10, 119);
-    load.candidates = anew;
+    load.model = anew;
     let after = load.selected(10, 119);
-    assert_eq!(after.model, before.model, "the choice stands");
     let means = |selected: &Selected| -> Vec<u64> {
         let steps = &selected.forecast.as_ref().unwrap().steps;
         steps.iter().map(|step| step.mean.to_bits()).collect()

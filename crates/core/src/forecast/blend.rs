@@ -1,0 +1,233 @@
+//! `auto` of a backtest: a blend of the models that have history enough.
+//!
+//! Every member forecasts; each horizon 1, 4, 16, … and the longest in use has weights of its own, from the
+//! errors that the members made at it of late ([`weights`]). The last value is a member, so that
+//! the blend can hardly be worse than it. Intervals are learnt from the errors of the blend itself. Where
+//! members have parameters, these are estimated on the older part of the past first, and members are weighed on
+//! the newest fifth, which they have not seen; then on all of it. It needs 10 values, takes as long
+//! as its members, and is deterministic.
+//!
+//! A service that scales by `auto` asks another question, how large the load may become until there is capacity
+//! for it, and has [`PeakForecaster`](super::PeakForecaster) for that.
+
+mod weights;
+
+use std::num::NonZeroUsize;
+
+use super::context::Context;
+use super::model::Model;
+use super::not_ready::NotEnoughHistory;
+use super::outlook::{bound, outlook};
+use super::prediction::Forecast;
+use super::series::Series;
+use super::widths::Widths;
+use weights::Losses;
+
+/// The part of the past that members are first weighed on, as one of so many.
+const NEWEST: usize = 5;
+/// The values that there have to be, and that members are weighed on at least.
+const LEAST: usize = 10;
+/// The distance between two horizons that have weights, as a factor.
+const APART: usize = 4;
+
+/// A blend of models.
+#[derive(Debug)]
+pub(super) struct Blend {
+    members: Box<[Box<dyn Model>]>,
+    /// For some horizons, the nearest first.
+    losses: Box<[Losses]>,
+    widths: Widths,
+    /// The means of the steps after the origin; empty while no member says anything.
+    means: Vec<f64>,
+    /// The newest value.
+    last: f64,
+    /// The number of values before members were fitted.
+    have: usize,
+    is_fitted: bool,
+}
+
+impl Blend {
+    /// The name of the model.
+    pub(super) const NAME: &str = "auto";
+
+    /// A blend of these, for `horizon` steps; further ones stay as the last of these.
+    pub(super) fn towards(members: Vec<Box<dyn Model>>, horizon: NonZeroUsize) -> Self {
+        let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(APART));
+        let below = powers.take_while(|&power| power < horizon.get());
+        let horizons = below.chain([horizon.get()]);
+        let count = members.len();
+        Self {
+            members: members.into(),
+            losses: horizons.map(|ahead| Losses::new(ahead, count)).collect(),
+            widths: Widths::towards(horizon),
+            means: Vec::new(),
+            last: 0.0,
+            have: 0,
+            is_fitted: false,
+        }
+    }
+
+    fn longest(&self) -> usize {
+        self.losses.last().map_or(1, Losses::ahead)
+    }
+
+    /// Estimates the parameters of all members. One that has too little of the past says nothing.
+    fn fit_members(&mut self, past: &Series, context: &Context<'_>) {
+        for member in &mut self.members {
+            // What a member lacks is not to be told: the others speak.
+            let _ = member.fit(past, context);
+        }
+    }
+
+    /// Weighs members that are fitted on the older part of `past` by its newest.
+    fn rehearse(&mut self, past: &Series, context: &Context<'_>) {
+        let values = past.values();
+        let newest = (values.len() / NEWEST).max(LEAST.min(values.len()));
+        let (older, newest) = values.split_at(values.len() - newest);
+        let origin = |after: usize| {
+            let steps = i32::try_from(newest.len() - after).unwrap_or(i32::MAX);
+            let before = context.step.checked_mul(steps).unwrap_or_default();
+            let origin = context.origin.checked_sub(before);
+            Context {
+                origin: origin.unwrap_or(context.origin),
+                ..*context
+            }
+        };
+        let known = Series::new(past.start(), past.step(), older.to_vec());
+        if let Ok(known) = known {
+            self.fit_members(&known, &origin(0));
+        }
+        self.is_fitted = true;
+        for (&value, after) in newest.iter().zip(1..) {
+            self.observe(value, &origin(after));
+        }
+    }
+
+    /// What each member says of the steps after the origin, below zero too.
+    fn told(&self, context: &Context<'_>) -> Vec<Option<Vec<f64>>> {
+        let horizon = self.longest();
+        let told = self.members.iter().map(|member| {
+            let forecast = member.forecast(horizon, context).ok()?;
+            let means = (0..horizon).map(|index| forecast.unbounded(index));
+            means.collect()
+        });
+        told.collect()
+    }
+
+    /// Computes the means from what the members say.
+    fn blend(&mut self, told: &[Option<Vec<f64>>]) {
+        let mut nearest = self.losses.iter().peekable();
+        let mut weigh = None;
+        let means = (1..=self.longest()).map(|ahead| {
+            weigh = nearest.next_if(|losses| losses.ahead() <= ahead).or(weigh);
+            weigh?.mean(&at(told, ahead))
+        });
+        self.means = means.collect::<Option<_>>().unwrap_or_default();
+    }
+}
+
+/// What each member says of the step `ahead`.
+fn at(told: &[Option<Vec<f64>>], ahead: usize) -> impl Iterator<Item = Option<f64>> + Clone {
+    told.iter()
+        .map(move |told| told.as_ref()?.get(ahead - 1).copied())
+}
+
+impl Model for Blend {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn fit(&mut self, past: &Series, context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+        let have = past.usable().values.len();
+        if have < LEAST {
+            return Err(NotEnoughHistory { need: LEAST, have });
+        }
+        if !self.is_fitted {
+            self.rehearse(past, context);
+        }
+        self.fit_members(past, context);
+        let told = self.told(context);
+        self.blend(&told);
+        Ok(())
+    }
+
+    fn summary(&self) -> Option<String> {
+        let losses = self.losses.last().filter(|_| self.is_fitted)?;
+        let members = self.members.iter().zip(losses.shares());
+        let shares =
+            members.map(|(member, share)| format!("{} {:.0} %", member.name(), 100.0 * share));
+        let shares: Vec<String> = shares.collect();
+        Some(format!("at step {}: {}", losses.ahead(), shares.join(", ")))
+    }
+
+    /// Before members are fitted nothing is observed: the past tells them all.
+    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+        let value = observation.filter(|value| value.is_finite());
+        self.have += usize::from(value.is_some());
+        if !self.is_fitted {
+            return;
+        }
+        for member in &mut self.members {
+            member.observe(observation, context);
+        }
+        if let Some(value) = value {
+            self.last = value;
+            if context.is_judged() {
+                self.losses
+                    .iter_mut()
+                    .for_each(|losses| losses.score(value));
+                self.widths.score(value);
+            }
+        }
+        let told = self.told(context);
+        for losses in &mut self.losses {
+            losses.issue(at(&told, losses.ahead()));
+        }
+        self.blend(&told);
+        if self.means.is_empty() {
+            self.losses.iter_mut().for_each(Losses::restart);
+            self.widths.restart();
+        } else {
+            let Self {
+                means,
+                widths,
+                last,
+                ..
+            } = self;
+            widths.issue(|issued| {
+                issued.copy_from_slice(means);
+                bound(issued, *last);
+            });
+        }
+    }
+
+    fn forecast(
+        &self,
+        horizon: usize,
+        context: &Context<'_>,
+    ) -> Result<Forecast, NotEnoughHistory> {
+        let not_enough = NotEnoughHistory {
+            need: LEAST,
+            have: self.have.min(LEAST - 1),
+        };
+        let furthest = *self.means.last().ok_or(not_enough)?;
+        let mut means = self.means.clone();
+        means.resize(horizon, furthest);
+        outlook(means, self.last, 0, &self.widths, context).ok_or(not_enough)
+    }
+
+    fn bytes(&self) -> usize {
+        let members: usize = self.members.iter().map(|member| member.bytes()).sum();
+        let losses = self.losses.iter().map(Losses::heap_bytes).sum::<usize>();
+        size_of::<Self>()
+            + members
+            + size_of_val(&*self.members)
+            + size_of_val(&*self.losses)
+            + losses
+            + self.widths.heap_bytes()
+            + self.means.capacity() * size_of::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! The inputs of `gbdt`: a load on its grid, relative to its last value.
+//!
+//! Differences are divided by the mean of the last four hours, so that a load that is twice as large
+//! reads the same. What is not known, as a day before there was one, is missing, which trees have a way for.
+
+use crate::forecast::trees::{MISSING, TreeInput, tree_input};
+use crate::units::{count_as_f64, i64_as_f64};
+
+/// The number of inputs.
+pub(super) const INPUTS: usize = COMMON + 17;
+
+/// The values before the last that are read; with it there are 24.
+const LAGS: usize = 23;
+/// The steps whose means are read.
+const MEANS: [usize; 6] = [3, 6, 12, 36, 72, 288];
+/// The inputs that every horizon shares.
+const COMMON: usize = LAGS + MEANS.len() + 1;
+/// The hours whose mean everything is divided by.
+const SCALE_HOURS: i64 = 4;
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+const DAYS_OF_WEEK: i64 = 7;
+/// The days, and the hours, whose values at one time are averaged.
+const REPEATS: [usize; 2] = [7, 6];
+
+/// The grid of a load in time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Grid {
+    /// Seconds from one step to the next, above zero.
+    seconds: f64,
+}
+
+/// The values of a load up to an origin, without a gap.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before<'a>(pub(super) &'a [f64]);
+
+impl Before<'_> {
+    /// The value so many steps before the origin.
+    fn ago(self, steps: usize) -> Option<f64> {
+        let index = self.0.len().checked_sub(1)?.checked_sub(steps)?;
+        self.0.get(index).copied()
+    }
+}
+
+/// What is known at one origin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Known {
+    /// The value at the origin.
+    pub(super) last: f64,
+    /// What answers are multiplied by.
+    pub(super) scale: f64,
+    common: [TreeInput; COMMON],
+}
+
+impl Grid {
+    /// A grid of steps so many nanoseconds apart, which are above zero.
+    pub(super) fn new(nanoseconds: i128) -> Self {
+        let nanoseconds = i64::try_from(nanoseconds).unwrap_or(i64::MAX).max(1);
+        Self {
+            seconds: i64_as_f64(nanoseconds) / 1e9,
+        }
+    }
+
+    /// The nearest number of steps to so many seconds; `None` where they are shorter than two.
+    fn steps(self, seconds: i64) -> Option<usize> {
+        let steps = (i64_as_f64(seconds) / self.seconds).round();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it saturates, and steps are above zero"
+        )]
+        let steps = steps as usize;
+        (steps >= 2).then_some(steps)
+    }
+
+    /// The steps whose mean everything is divided by, a day of minutes at most.
+    fn scale_steps(self) -> usize {
+        self.steps(SCALE_HOURS * HOUR).unwrap_or(1).min(1440)
+    }
+}
+
+impl Known {
+    /// What is known at the origin of `past`, where the load is about `level`; `None` where there is none, or
+    /// all of the last hours are 0.
+    pub(super) fn at(past: Before<'_>, grid: Grid, level: f64) -> Option<Self> {
+        let last = past.ago(0)?;
+        let sizes = (0..grid.scale_steps()).filter_map(|ago| past.ago(ago).map(f64::abs));
+        let scale = mean(sizes)?;
+        if !scale.is_finite() || scale <= 0.0 {
+            return None;
+        }
+        let relative = |value: Option<f64>| value.map_or(f64::NAN, |value| (value - last) / scale);
+        let mut inputs = Inputs::<COMMON>::default();
+        for ago in 1..=LAGS {
+            inputs.push(relative(past.ago(ago)));
+        }
+        let (mut sum, mut from) = (0.0, 0);
+        for steps in MEANS {
+            sum += (from..steps).filter_map(|ago| past.ago(ago)).sum::<f64>();
+            from = steps;
+            let is_known = past.ago(steps - 1).is_some();
+            inputs.push(relative(is_known.then(|| sum / count_as_f64(steps))));
+        }
+        inputs.push(last / level);
+        Some(Self {
+            last,
+            scale,
+            common: inputs.values,
+        })
+    }
+
+    /// The inputs for the value `ahead` steps after the origin of `past`, which is `second` seconds after
+    /// the epoch.
+    pub(super) fn towards(
+        &self,
+        past: Before<'_>,
+        grid: Grid,
+        ahead: usize,
+        second: i64,
+    ) -> [TreeInput; INPUTS] {
+        let mut inputs = Inputs::<INPUTS>::default();
+        self.common.iter().for_each(|&input| inputs.put(input));
+        let season = |seconds| Season {
+            past,
+            ahead,
+            length: grid.steps(seconds),
+        };
+        let relative =
+            |value: Option<f64>| value.map_or(f64::NAN, |v| (v - self.last) / self.scale);
+        let change = |value: Option<f64>| value.map_or(f64::NAN, |value| value / self.scale);
+        let (day, week) = (season(DAY), season(DAYS_OF_WEEK * DAY));
+        for (season, around) in [(day, 6), (week, 3)] {
+            inputs.push(relative(season.value(1, 0)));
+            inputs.push(change(season.change(1)));
+            inputs.push(relative(season.then()));
+            inputs.push(relative(season.around(around)));
+        }
+        inputs.push(relative(day.value(1, -1)));
+        inputs.push(relative(day.value(1, 1)));
+        let [days, hours] = REPEATS;
+        inputs.push(relative(repeated(days, |back| day.value(back, 0))));
+        inputs.push(change(repeated(days, |back| day.change(back))));
+        let hour = season(HOUR);
+        inputs.push(relative(hour.value(1, 0)));
+        inputs.push(relative(repeated(hours, |back| hour.value(back, 0))));
+        #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+        let time = second.saturating_add((count_as_f64(ahead) * grid.seconds) as i64);
+        let share = |of: i64| i64_as_f64(time.rem_euclid(of)) / i64_as_f64(of);
+        inputs.push(share(DAY));
+        inputs.push(i64_as_f64(time.div_euclid(DAY).rem_euclid(DAYS_OF_WEEK)));
+        inputs.push(share(HOUR));
+        inputs.values
+    }
+}
+
+/// A load's repetition after so many steps, seen from a value ahead of the origin.
+#[derive(Clone, Copy)]
+struct Season<'a> {
+    past: Before<'a>,
+    ahead: usize,
+    /// `None` where the grid is too coarse for it.
+    length: Option<usize>,
+}
+
+impl Season<'_> {
+    /// The value so many repetitions before the one ahead, moved by a few steps.
+    fn value(self, back: usize, moved: isize) -> Option<f64> {
+        let before = self.length?.checked_mul(back)?;
+        let ago = before.checked_sub(self.ahead)?.checked_add_signed(-moved)?;
+        self.past.ago(ago)
+    }
+
+    /// The value one repetition before the origin.
+    fn then(self) -> Option<f64> {
+        self.past.ago(self.length?)
+    }
+
+    /// By how much the value so many repetitions ago lies above that at its origin.
+    fn change(self, back: usize) -> Option<f64> {
+        let origin = self.length?.checked_mul(back)?;
+        Some(self.value(back, 0)? - self.past.ago(origin)?)
+    }
+
+    /// The mean of the values around the one a repetition ago, where more than half are known.
+    fn around(self, steps: isize) -> Option<f64> {
+        let values = (-steps..=steps).filter_map(|moved| self.value(1, moved));
+        let least = usize::try_from(steps).unwrap_or_default();
+        (values.clone().count() > least).then(|| mean(values))?
+    }
+}
+
+/// The mean over up to so many repetitions, where two at least are known.
+fn repeated(most: usize, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    let values = || (1..=most).filter_map(&value);
+    (values().count() >= 2).then(|| mean(values()))?
+}
+
+/// The mean of some values; `None` of none.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0_usize, 0.0), |(count, sum), value| {
+        (count + 1, sum + value)
+    });
+    (count > 0).then(|| sum / count_as_f64(count))
+}
+
+/// The inputs that are there so far.
+struct Inputs<const N: usize> {
+    values: [TreeInput; N],
+    next: usize,
+}
+
+impl<const N: usize> Default for Inputs<N> {
+    fn default() -> Self {
+        Self {
+            values: [MISSING; N],
+            next: 0,
+        }
+    }
+}
+
+impl<const N: usize> Inputs<N> {
+    fn push(&mut self, value: f64) {
+        self.put(tree_input(value));
+    }
+
+    fn put(&mut self, input: TreeInput) {
+        self.values[self.next] = input;
+        self.next += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! A model of one load with its score: how good it was of late at the horizon in use, and whether it is
+//! trusted. A score holds for one horizon: with another one all but the trust is learnt anew on the past.
+
+use std::num::NonZeroUsize;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::accuracy::Scorecard;
+use super::context::Context;
+use super::model::{Model, Request};
+use super::model_set::ModelSet;
+use super::not_ready::{NotEnoughHistory, NotReady};
+use super::prediction::Forecast;
+use super::selected::Selected;
+use super::series::Series;
+
+/// The model of one load, with its score.
+#[derive(Debug)]
+pub(crate) struct ScoredModel {
+    set: ModelSet,
+    horizon: NonZeroUsize,
+    model: Box<dyn Model>,
+    card: Scorecard,
+    /// The newest observation, until the forecast on it is there.
+    unscored: Option<Observation>,
+}
+
+/// An observation of the step at `origin`, as far as models are judged by it.
+#[derive(Debug, Clone, Copy)]
+struct Observation {
+    origin: Timestamp,
+    value: Option<f64>,
+}
+
+impl ScoredModel {
+    /// A model that has seen nothing, scored `horizon` steps ahead.
+    pub(crate) fn new(set: ModelSet, horizon: NonZeroUsize) -> Self {
+        Self {
+            set,
+            horizon,
+            model: set.model(horizon),
+            card: Scorecard::new(horizon),
+            unscored: None,
+        }
+    }
+
+    /// True for this model, scored at this horizon.
+    pub(crate) fn is(&self, set: ModelSet, horizon: NonZeroUsize) -> bool {
+        self.set == set && self.horizon == horizon
+    }
+
+    /// Is trusted where `before` was and is the same model, as far as the score here lets it be kept: to learn
+    /// anew is no reason to lose trust.
+    pub(crate) fn keep_trust_of(&mut self, before: &Self) {
+        if self.set == before.set {
+            self.card.keep_trust_of(&before.card);
+        }
+    }
+
+    /// Observes and scores the whole of `series`, whatever the origin and the step of `context`.
+    pub(crate) fn learn(&mut self, series: &Series, context: &Context<'_>) {
+        let step = series.step();
+        let mut origin = series.start();
+        for &value in series.values() {
+            let context = Context {
+                origin,
+                step,
+                ..*context
+            };
+            self.observe(value, &context);
+            origin = origin.checked_add(step).unwrap_or(Timestamp::MAX);
+        }
+    }
+
+    /// Estimates the parameters anew on `past`, as [`Model::fit`] says; with too little of it the
+    /// model stays as it is.
+    pub(super) fn fit(&mut self, past: &Series, context: &Context<'_>) {
+        // What the model lacks, its forecast says.
+        let _ = self.model.fit(past, context);
+    }
+
+    /// What the last fit found, in words.
+    pub(super) fn summary(&self) -> Option<String> {
+        self.model.summary()
+    }
+
+    /// Takes the observation of the step at `context.origin`, `None` where it is missing. The
+    /// forecast on it is scored once it has been asked for, at the latest before the next one.
+    pub(crate) fn observe(&mut self, value: Option<f64>, context: &Context<'_>) {
+        if let Some(Observation { origin, value }) = self.unscored.take() {
+            let context = Context { origin, ..*context };
+            let forecast = self.model.forecast(self.horizon.get(), &context);
+            self.card.record(value, forecast.ok().as_ref());
+        }
+        self.model.observe(value, context);
+        self.unscored = Some(Observation {
+            origin: context.origin,
+            value: value.filter(|_| context.is_judged()),
+        });
+    }
+
+    /// The request for a forecast, for so many `steps` or as many as are scored.
+    pub(crate) fn request<'a>(&'a self, steps: usize, context: Context<'a>) -> Request<'a> {
+        Request {
+            model: &*self.model,
+            horizon: steps.max(self.horizon.get()),
+            context,
+        }
+    }
+
+    /// Takes the answer to [`Self::request`], and returns it with what is known of the model.
+    pub(crate) fn select(
+        &mut self,
+        forecast: Result<Forecast, NotEnoughHistory>,
+        step: SignedDuration,
+    ) -> Selected {
+        if let Some(Observation { value, .. }) = self.unscored.take() {
+            self.card.record(value, forecast.as_ref().ok());
+        }
+        let model = self.model.name();
+        let forecast = forecast.map_err(|history| NotReady::new(model, history, step));
+        Selected {
+            model,
+            lacking: forecast.as_ref().err().copied().into_iter().collect(),
+            forecast,
+            trust: self.card.trust(),
+            accuracy: self.card.accuracy(),
+            cover: None,
+        }
+    }
+
+    /// Puts another model in the place of this one.
+    #[cfg(test)]
+    pub(crate) fn replace(&mut self, model: Box<dyn Model>) {
+        self.model = model;
+    }
+
+    /// The memory in bytes, itself included.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.model.bytes() + self.card.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! What the load of a target may rise to, and the level that floors cover of it.
+//!
+//! Each minute of the load is run through a [`Trial`], which says what level holds the risk that the target
+//! is to run at, and whether floors at it pay at this time of day.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::carried::Carried;
+use super::tick::{ScaledSignal, TickInput};
+use crate::forecast::{
+    Cover, Followed, History, OwnPeaks, PeakForecaster, Selected, Shared, Trust,
+};
+use crate::scaling::policy::Policy;
+use crate::scaling::trial::{Quarter, TOO_MUCH, Trial, TrialPods, Tried};
+
+/// The forecaster of `auto`, with the level that its floors cover.
+#[derive(Debug)]
+pub(super) struct TrackedPeaks {
+    forecaster: PeakForecaster,
+    trial: Trial,
+    /// The Pods of the last tick, by the capacity for this load.
+    pods: Option<TrialPods>,
+    /// What floors at the level in force came to, as far as is known.
+    tried: Option<Tried>,
+    /// The quarter of the day that it is, and what they came to in it.
+    quarter: Quarter,
+    in_quarter: Option<Tried>,
+    /// True where floors pay in a quarter of the day, as far as is known.
+    pays: [bool; Quarter::COUNT],
+}
+
+/// The step of a history up to which a load is followed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Upto {
+    pub(super) newest: Timestamp,
+    /// The minutes that the largest load is of.
+    pub(super) window: usize,
+}
+
+/// What the minutes of a load are held against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// What the load is scaled by; `None` where it is not any more.
+    pub(super) scaled: Option<&'a ScaledSignal>,
+    pub(super) policy: &'a Policy,
+    pub(super) carried: &'a Carried,
+    pub(super) shared: &'a Shared,
+}
+
+impl TrackedPeaks {
+    /// A forecaster that has judged nothing, with the trees of the target's own that there are.
+    pub(super) fn new(risk: f64, own: Option<&Arc<OwnPeaks>>) -> Self {
+        let trial = Trial::default();
+        let mut forecaster = PeakForecaster::new(Cover::new(risk, trial.distance(risk)));
+        if let Some(own) = own {
+            forecaster.adopt(Arc::clone(own));
+        }
+        Self {
+            forecaster,
+            trial,
+            pods: None,
+            tried: None,
+            quarter: Quarter::default(),
+            in_quarter: None,
+            pays: [true; Quarter::COUNT],
+        }
+    }
+
+    /// Follows the minutes of a load, and finds the level that its floors are to cover.
+    pub(super) fn follow(&mut self, history: &History, upto: Upto, known: &Known<'_>) {
+        let Known {
+            scaled,
+            policy,
+            carried,
+            shared,
+        } = *known;
+        let Upto { newest, window } = upto;
+        let risk = policy.risk.get();
+        if (self.forecaster.cover().risk() - risk).abs() > f64::EPSILON {
+            *self.forecaster.cover_mut() = Cover::new(risk, self.trial.distance(risk));
+            self.weigh();
+        }
+        let minutes = self
+            .forecaster
+            .follow(history, newest, shared.for_peaks(), window);
+        self.pods =
+            scaled.map(|scaled| TrialPods::new(scaled.capacity, policy.bounds, &policy.lead));
+        if minutes.is_empty() {
+            return;
+        }
+        for minute in minutes {
+            self.quarter = Quarter::of(minute.second_of_day);
+            if let Some(pods) = &self.pods {
+                self.trial.pass(&minute, pods);
+            }
+            let too_much = scaled.and_then(|scaled| too_much(&minute, scaled, policy, carried));
+            if let Some(too_much) = too_much {
+                self.forecaster.cover_mut().pass(too_much);
+            }
+        }
+        self.weigh();
+    }
+
+    /// Finds the level that holds the risk by now, and whether floors at it pay.
+    fn weigh(&mut self) {
+        let cover = self.forecaster.cover_mut();
+        cover.put(self.trial.distance(cover.risk()));
+        self.tried = self.trial.tried(cover.distance());
+        self.in_quarter = self.trial.tried_in(self.quarter, cover.distance());
+        if let Some(trust) = self.trust() {
+            self.pays[self.quarter.place()] = trust.is_trusted();
+        }
+    }
+
+    /// Whether floors are acted on at this time of day, by what they were worth at it; by all of the
+    /// day as long as little is known of it, and `None` as long as little is known at all.
+    fn trust(&self) -> Option<Trust> {
+        let tried = self.in_quarter.or(self.tried)?;
+        let pays = self.pays[self.quarter.place()];
+        Some(Trust::by_worth(tried.ratio(), pays))
+    }
+
+    /// The forecast as a decision reads it.
+    pub(super) fn select(&self, history: &History, upto: Upto, shared: &Shared) -> Selected {
+        let Upto { newest, window } = upto;
+        let mut selected = self
+            .forecaster
+            .select(history, newest, shared.for_peaks(), window);
+        if let Some(trust) = self.trust() {
+            selected.trust = trust;
+        }
+        selected
+    }
+
+    /// What floors at the level in force were worth; `None` as long as too little is known.
+    pub(super) const fn tried(&self) -> Option<Tried> {
+        self.tried
+    }
+
+    pub(super) const fn cover(&self) -> &Cover {
+        self.forecaster.cover()
+    }
+
+    /// The Pods that a trial of its past is of.
+    pub(super) const fn pods(&self) -> Option<TrialPods> {
+        self.pods
+    }
+
+    /// Goes on from trees of the target's own, or from what all targets share where there are none, and
+    /// from what the past would have been with them.
+    pub(super) fn adopt(&mut self, own: Option<&Arc<OwnPeaks>>, trial: Trial) {
+        match own {
+            Some(own) => self.forecaster.adopt(Arc::clone(own)),
+            None => self.forecaster.retire(),
+        }
+        self.trial = trial;
+        self.weigh();
+    }
+
+    /// Follows the history anew, whose past has changed.
+    pub(super) fn begin_anew(&mut self) {
+        self.forecaster.begin_anew();
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() - size_of::<PeakForecaster>() + self.forecaster.bytes()
+    }
+}
+
+/// True where the Pods that were ready in a minute carried too much; `None` where their count is not
+/// remembered. Where it was at its most, no forecast could have brought more.
+fn too_much(
+    minute: &Followed,
+    scaled: &ScaledSignal,
+    policy: &Policy,
+    carried: &Carried,
+) -> Option<bool> {
+    let middle = Timestamp::from_second(minute.minute * 60 - 30).ok()?;
+    let lead = &policy.lead;
+    let start_up = lead.start_up.saturating_add(lead.node_start_up);
+    let ready = carried.ready(middle, start_up)?;
+    let enough = f64::from(ready) * scaled.capacity.request() * scaled.capacity.target() * TOO_MUCH;
+    Some(minute.load > enough && ready < policy.bounds.max())
+}
+
+/// What a load of the target is scaled by.
+pub(super) fn scaled<'a>(
+    input: &TickInput<'a>,
+    signal: &crate::scaling::signal::Signal,
+) -> Option<&'a ScaledSignal> {
+    input.signals.iter().find(|scaled| scaled.signal == *signal)
+}

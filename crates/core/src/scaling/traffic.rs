@@ -1,0 +1,186 @@
+//! The replicas that traffic needs: the model `traffic` turned around.
+//!
+//! It tells the utilisation that a count of replicas would have; wanted is the smallest count whose
+//! utilisation is at or below the target. What the residual model adds to the linear one may rise and fall with the
+//! count, so that a count may seem good while a larger one does not: taken is the count from which on *no* count up to
+//! the most is above the target.
+
+use super::Bounds;
+use crate::forecast::{LinearResidual, Moment};
+use crate::units::replicas_ceil;
+
+/// The largest count that is looked at: as many Pods as a cluster may have.
+const LARGEST: i32 = 150_000;
+
+/// Traffic to be served at a moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Demand<'a> {
+    /// The traffic of each kind, of all replicas together, at least 0.
+    pub traffic: &'a [f64],
+    pub moment: Moment,
+}
+
+/// What traffic needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Needed {
+    pub replicas: i32,
+    /// The utilisation that they are told to have; `None` where there are none.
+    pub utilisation: Option<f64>,
+    pub limit: Option<NeedLimit>,
+}
+
+/// The bound that keeps a count from what traffic needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeedLimit {
+    /// Fewer would do.
+    Least,
+    /// The most are not enough.
+    Most,
+}
+
+impl NeedLimit {
+    /// The bound's name in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Least => "min",
+            Self::Most => "max",
+        }
+    }
+}
+
+/// The smallest count within `bounds` with which the traffic keeps to `target`, in the unit of the
+/// utilisation. At least one is needed, whatever the traffic; `bounds` may allow none all the same.
+#[must_use]
+pub fn needed(
+    function: &LinearResidual,
+    demand: &Demand<'_>,
+    target: f64,
+    bounds: Bounds,
+) -> Needed {
+    let utilisation =
+        |count: i32| function.utilisation(demand.traffic, f64::from(count), demand.moment);
+    let most = bounds.max().min(LARGEST);
+    let enough = function.surely_enough(demand.traffic, target);
+    let begin = enough.map_or(most, |enough| replicas_ceil(enough).clamp(1, most));
+    // From `begin` up, no count is above the target, unless it is the most that may be.
+    let good = (1..=begin)
+        .rev()
+        .take_while(|&count| utilisation(count) <= target);
+    let count = good.last();
+    let replicas = bounds.clamp(count.unwrap_or(most));
+    let limit = match count {
+        None => Some(NeedLimit::Most),
+        Some(count) if count < replicas => Some(NeedLimit::Least),
+        Some(_) => None,
+    };
+    Needed {
+        replicas,
+        utilisation: (replicas > 0).then(|| utilisation(replicas)),
+        limit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::forecast::{Calendar, Linear, Node, Trees, tree_input};
+
+    const SCALE: f64 = 50.0;
+
+    /// 10 + 2 × traffic per replica, and what `residual` adds to it.
+    fn function(residual: &[Vec<Node>], seen: (f64, f64)) -> LinearResidual {
+        let linear = Linear {
+            coefficients: vec![2.0],
+            intercept: 10.0,
+        };
+        let residual = Trees::new(0.0, residual).unwrap();
+        LinearResidual::new(linear, SCALE, seen, residual)
+    }
+
+    fn counted(
+        function: &LinearResidual,
+        traffic: f64,
+        target: f64,
+        (min, max): (i32, i32),
+    ) -> (i32, Option<NeedLimit>) {
+        let demand = Demand {
+            traffic: &[traffic],
+            moment: Moment::of(Timestamp::UNIX_EPOCH, &Calendar::default()),
+        };
+        let bounds = Bounds::new(min, max).unwrap();
+        let Needed {
+            replicas,
+            utilisation,
+            limit,
+        } = needed(function, &demand, target, bounds);
+        assert_eq!(utilisation.is_some(), replicas > 0);
+        let is_more = utilisation.is_some_and(|utilisation| utilisation > target);
+        assert_eq!(is_more, limit == Some(NeedLimit::Most), "{utilisation:?}");
+        (replicas, limit)
+    }
+
+    #[test]
+    fn the_smallest_count_at_or_below_the_target_within_the_bounds() {
+        let plain = function(&[], (0.0, 0.0));
+        let (least, most) = (Some(NeedLimit::Least), Some(NeedLimit::Most));
+        for (traffic, target, bounds, expected) in [
+            (100.0, 60.0, (1, 100), (4, None)),
+            (100.1, 60.0, (1, 100), (5, None)),
+            (100.0, 60.0, (6, 100), (6, least)),
+            (100.0, 60.0, (4, 100), (4, None)),
+            (100.0, 60.0, (1, 3), (3, most)),
+            (100.0, 60.0, (1, 4), (4, None)),
+            (0.0, 60.0, (1, 100), (1, None)),
+            (0.0, 60.0, (0, 100), (1, None)),
+            (1e12, 60.0, (1, i32::MAX), (LARGEST, most)),
+            (100.0, 60.0, (1, i32::MAX), (4, None)),
+            // What no replica takes away is above it.
+            (100.0, 9.0, (1, 50), (50, most)),
+            (100.0, 10.0, (1, 50), (50, most)),
+        ] {
+            let found = counted(&plain, traffic, target, bounds);
+            assert_eq!(found, expected, "{traffic} {target} {bounds:?}");
+        }
+    }
+
+    /// From a utilisation on, less is told than below it: 3 replicas seem good, 4 do not.
+    #[test]
+    fn a_count_is_taken_from_which_on_all_are_good() {
+        let threshold = |utilisation: f64| f32::from(tree_input(utilisation / SCALE));
+        let step = |below: f32, from: f32, at: f64| {
+            let split = Node::Split {
+                feature: 0,
+                threshold: threshold(at),
+                missing_left: true,
+                left: 1,
+                right: 2,
+            };
+            vec![split, Node::Leaf(below), Node::Leaf(from)]
+        };
+        // Linear: 76.7 % with 3, 60 % with 4, 50 % with 5.
+        let dips = function(&[step(0.2, -0.5, 70.0)], (-25.0, 10.0));
+        let moment = Moment::of(Timestamp::UNIX_EPOCH, &Calendar::default());
+        assert!(dips.utilisation(&[100.0], 3.0, moment) < 60.0);
+        assert!(dips.utilisation(&[100.0], 4.0, moment) > 60.0);
+        assert_eq!(counted(&dips, 100.0, 60.0, (1, 100)), (5, None));
+        assert_eq!(counted(&dips, 100.0, 60.0, (1, 3)), (3, None));
+    }
+
+    #[test]
+    fn more_traffic_or_a_lower_target_never_needs_less_of_the_linear_model() {
+        let plain = function(&[], (0.0, 0.0));
+        let count = |traffic, target| counted(&plain, traffic, target, (1, 1000)).0;
+        let traffics: Vec<i32> = (0..200)
+            .map(|step| count(f64::from(step) * 7.3, 60.0))
+            .collect();
+        assert!(traffics.is_sorted(), "{traffics:?}");
+        let targets: Vec<i32> = (11..90)
+            .rev()
+            .map(|one| count(500.0, f64::from(one)))
+            .collect();
+        assert!(targets.is_sorted(), "{targets:?}");
+    }
+}

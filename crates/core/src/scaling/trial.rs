@@ -1,0 +1,248 @@
+//! What the last days would have been at several levels of floors, and for their honest rival: the plain
+//! HPA with a lower target, which buys safety with replicas too.
+//!
+//! A floor is worth what the Pods carry then, and not how near a forecast came in quiet minutes. So each
+//! minute of a load is run through counts of Pods side by side: above floors that cover the largest load
+//! of the next minutes at each of some distances from its middle, and without floors at each of some
+//! shares of the target. Of each it is remembered in which share of the time its ready Pods would have
+//! carried too much, and how many there were, over all and by the quarter of the day. From that follow the
+//! level that holds a risk, and whether floors at it pay at this time of day: those that see the morning coming
+//! are not given up for a restless night. It is a sketch of a cluster by the minute: it has no noise within a minute, so that
+//! what it says of the plain HPA is rather too good.
+
+mod lane;
+mod outcome;
+mod pods;
+mod quarter;
+
+pub use self::outcome::Outcome;
+pub use self::pods::{TOO_MUCH, TrialPods};
+pub use self::quarter::Quarter;
+
+use self::lane::{Lane, Minute};
+use self::quarter::MINUTES_OF_QUARTER;
+use crate::forecast::{Followed, GlobalPeaks, Lookback as _, Masks, Minutes, OwnPeaks, inputs};
+
+/// The distances from the middle (see [`Quantiles::at`]) that are tried.
+const DISTANCES: [f64; 9] = [0.2, 0.84, 1.1, 1.4, 1.8, 2.2, 2.7, 3.3, 4.0];
+/// The targets of the rival, as shares of the target's own.
+const SHARES: [f64; 5] = [1.0, 0.92, 0.83, 0.75, 2.0 / 3.0];
+
+/// The minutes after which what was tried has faded to 1/e: two days.
+const MEMORY: f64 = 2880.0;
+const MEMORY_OF_QUARTER: f64 = MEMORY / 4.0;
+/// The minutes that what is assumed at the beginning counts as.
+const ASSUMED: f64 = 360.0;
+/// The distance that is assumed to hold a risk of 1 %: the 90 % quantile.
+const BEGIN: f64 = 1.28;
+/// How much further lies that of a tenth of the risk.
+const A_TENTH: f64 = 0.5;
+/// How far below the distance that is assumed for its risk a floor may lie.
+const SPARED: f64 = 0.4;
+/// The minutes before which nothing is said of what pays: half a day.
+const JUDGED_FROM: f64 = 720.0;
+/// The minutes that are added on both sides of the ratio: where hardly anything went wrong either way,
+/// nothing speaks against floors.
+const EVIDENCE: f64 = 30.0;
+
+/// Counts of Pods side by side, and what came of each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    floored: [Lane; DISTANCES.len()],
+    plain: [Lane; SHARES.len()],
+    /// The minutes that were run since the begin.
+    run: usize,
+    /// Those of each quarter of the day.
+    of_quarter: [usize; Quarter::COUNT],
+}
+
+/// What floors came to, beside the plain HPA.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tried {
+    pub floors: Outcome,
+    /// The plain HPA as it is.
+    pub plain: Outcome,
+    /// The plain HPA with the lower target that has as many replicas as the floors.
+    pub rival: Outcome,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        let assumed = DISTANCES.map(|distance| {
+            let under = 0.01 * 10.0_f64.powf((BEGIN - distance) / A_TENTH);
+            under.min(0.2)
+        });
+        Self {
+            floored: assumed.map(Lane::new),
+            plain: SHARES.map(|_| Lane::new(0.0)),
+            run: 0,
+            of_quarter: [0; Quarter::COUNT],
+        }
+    }
+}
+
+impl Trial {
+    /// Runs the minutes of a past from `from` on, with the floors of `global` and, where there are
+    /// some, of trees of the target's own that have not seen them.
+    #[must_use]
+    pub fn over(
+        past: &Minutes,
+        from: usize,
+        window: usize,
+        models: (&GlobalPeaks, Option<&OwnPeaks>),
+        pods: &TrialPods,
+    ) -> Self {
+        let (global, own) = models;
+        let mut trial = Self::default();
+        let minutes = past.values().iter().enumerate().skip(from);
+        for (index, &load) in minutes.filter(|(_, load)| !load.is_nan()) {
+            let lookback = past.past(index);
+            let inputs = inputs(&lookback, window, Masks::NONE);
+            let followed = Followed {
+                minute: lookback.origin().div_euclid(60),
+                second_of_day: lookback.second_of_day(),
+                load: f64::from(load),
+                forecast: inputs.map(|inputs| global.quantiles(own, &inputs)),
+            };
+            trial.pass(&followed, pods);
+        }
+        trial
+    }
+
+    /// Runs a minute with its load, and with what the load was to rise to from its end on, where that was
+    /// forecast.
+    pub fn pass(&mut self, followed: &Followed, pods: &TrialPods) {
+        let run = self.run + 1;
+        let quarter = Quarter::of(followed.second_of_day);
+        self.of_quarter[quarter.place()] += 1;
+        let of_quarter = remembered(self.of_quarter[quarter.place()], MEMORY_OF_QUARTER);
+        let minutes = remembered(run, MEMORY);
+        let minute = Minute {
+            pods,
+            run,
+            load: followed.load,
+            share: 1.0,
+            floor: 0.0,
+            weights: [1.0 / minutes; 2],
+            quarter,
+            weight_in_quarter: 1.0 / of_quarter,
+        };
+        let assumed = 1.0 / (minutes + ASSUMED).min(MEMORY);
+        let forecast = followed.forecast.as_ref();
+        for (lane, distance) in self.floored.iter_mut().zip(DISTANCES) {
+            lane.pass(&Minute {
+                floor: forecast.map_or(0.0, |quantiles| quantiles.at(distance)),
+                weights: [assumed, minute.weights[1]],
+                ..minute
+            });
+        }
+        for (lane, share) in self.plain.iter_mut().zip(SHARES) {
+            lane.pass(&Minute { share, ..minute });
+        }
+        self.run = run;
+    }
+
+    /// The distance from the middle at which floors hold a risk: that at which the share of the time
+    /// would have been the risk, and not far below the one that is assumed for it, since such floors cost
+    /// less than they save.
+    #[must_use]
+    pub fn distance(&self, risk: f64) -> f64 {
+        // A share of none has no logarithm.
+        let log = |share: f64| (share + 1e-4).ln();
+        let under = |index: usize| log(self.floored[index].outcome().under);
+        let asked = log(risk);
+        let held = (0..DISTANCES.len()).find(|&index| under(index) <= asked);
+        let distance = match held.map(|held| (held.checked_sub(1), held)) {
+            None => DISTANCES[DISTANCES.len() - 1],
+            Some((None, held)) => DISTANCES[held],
+            Some((Some(before), held)) => {
+                let share = (under(before) - asked) / (under(before) - under(held));
+                DISTANCES[before] + (DISTANCES[held] - DISTANCES[before]) * share
+            }
+        };
+        distance.max(BEGIN - A_TENTH * (risk / 0.01).log10() - SPARED)
+    }
+
+    /// What floors at a distance would have been worth; `None` before half a day was run.
+    #[must_use]
+    pub fn tried(&self, distance: f64) -> Option<Tried> {
+        self.of(distance, Lane::outcome)
+    }
+
+    /// The same of a quarter of the day; `None` before as much of it was run as it has.
+    #[must_use]
+    pub fn tried_in(&self, quarter: Quarter, distance: f64) -> Option<Tried> {
+        let minutes = i64::try_from(self.of_quarter[quarter.place()]);
+        if minutes.is_ok_and(|minutes| minutes < MINUTES_OF_QUARTER) {
+            return None;
+        }
+        self.of(distance, |lane| lane.outcome_in(quarter))
+    }
+
+    fn of(&self, distance: f64, outcome: impl Fn(&Lane) -> Outcome) -> Option<Tried> {
+        if self.minutes() < JUDGED_FROM {
+            return None;
+        }
+        let points = DISTANCES.into_iter().zip(self.floored.iter().map(&outcome));
+        let floors = along(points, distance);
+        let plain = self.plain.each_ref().map(&outcome);
+        let costs = plain.map(|outcome| (outcome.replicas, outcome));
+        Some(Tried {
+            floors,
+            plain: plain[0],
+            rival: along(costs.into_iter(), floors.replicas),
+        })
+    }
+
+    /// The minutes that were run, as far as they are remembered.
+    #[must_use]
+    pub fn minutes(&self) -> f64 {
+        remembered(self.run, MEMORY)
+    }
+}
+
+impl Tried {
+    /// The time in which Pods carried too much above floors, over that of the rival that has as many
+    /// replicas; below 1 floors are better.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        let added = EVIDENCE / MEMORY;
+        (self.floors.under + added) / (self.rival.under + added)
+    }
+}
+
+/// As many of the minutes that were run as are remembered.
+fn remembered(run: usize, memory: f64) -> f64 {
+    crate::units::count_as_f64(run).min(memory)
+}
+
+/// The outcome at a place between those of a curve, whose places ascend; the first and the last beyond
+/// its ends.
+fn along(curve: impl Iterator<Item = (f64, Outcome)>, place: f64) -> Outcome {
+    let log = |under: f64| (under + 1e-5).ln();
+    let mut before: Option<(f64, Outcome)> = None;
+    for (at, outcome) in curve {
+        if at >= place {
+            let Some((from, low)) = before else {
+                return outcome;
+            };
+            let share = (place - from) / (at - from).max(f64::MIN_POSITIVE);
+            let under = log(low.under) + (log(outcome.under) - log(low.under)) * share;
+            return Outcome {
+                under: (under.exp() - 1e-5).max(0.0),
+                replicas: low.replicas + (outcome.replicas - low.replicas) * share,
+            };
+        }
+        before = Some((at, outcome));
+    }
+    before.map_or(
+        Outcome {
+            under: 0.0,
+            replicas: 0.0,
+        },
+        |(_, outcome)| outcome,
+    )
+}
+
+#[cfg(test)]
+mod tests;

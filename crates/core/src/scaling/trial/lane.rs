@@ -1,0 +1,129 @@
+//! One way of scaling a target, minute by minute.
+
+use super::outcome::Outcome;
+use super::pods::{RING, TOO_MUCH, TrialPods};
+use super::quarter::Quarter;
+
+/// The tolerance within which an HPA leaves a count.
+const TOLERANCE: f64 = 0.1;
+/// The minutes for which an HPA looks back before it takes Pods away.
+const STABLE: usize = 5;
+
+/// One way of scaling.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Lane {
+    /// The counts that were asked for, by minute.
+    asked: [u16; RING],
+    /// The counts that load and floor called for, by minute.
+    called: [u16; STABLE],
+    all: Means,
+    by_quarter: [Means; Quarter::COUNT],
+}
+
+/// The means over minutes that fade.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Means {
+    /// The share of the time in which ready Pods carried too much.
+    under: f32,
+    replicas: f32,
+}
+
+/// What a minute is for a lane.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Minute<'a> {
+    pub(super) pods: &'a TrialPods,
+    pub(super) run: usize,
+    pub(super) load: f64,
+    /// The share of the target that its HPA has.
+    pub(super) share: f64,
+    /// The load that its floor covers.
+    pub(super) floor: f64,
+    /// The weights of the minute in the share of time and in the mean count.
+    pub(super) weights: [f64; 2],
+    pub(super) quarter: Quarter,
+    /// Its weight in the means of its quarter of the day.
+    pub(super) weight_in_quarter: f64,
+}
+
+impl Lane {
+    /// One of which it is assumed in which share of the time its Pods carry too much.
+    pub(super) fn new(under: f64) -> Self {
+        let none = Means {
+            under: 0.0,
+            replicas: 0.0,
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "a share")]
+        let under = under as f32;
+        Self {
+            asked: [0; RING],
+            called: [0; STABLE],
+            all: Means { under, ..none },
+            by_quarter: [none; Quarter::COUNT],
+        }
+    }
+
+    pub(super) fn pass(&mut self, minute: &Minute<'_>) {
+        let pods = minute.pods;
+        let place = minute.run % RING;
+        let last = self.asked[(place + RING - 1) % RING];
+        if minute.run > 1 {
+            self.judge(minute, last);
+        }
+        let each = pods.per_pod() * minute.share;
+        let used = minute.load / (f64::from(last) * each);
+        let reactive = if (used - 1.0).abs() <= TOLERANCE {
+            last
+        } else {
+            pods.count(minute.load, each)
+        };
+        let called = reactive.max(pods.count(minute.floor, pods.per_pod()));
+        self.called[minute.run % STABLE] = called;
+        let stable = self.called.into_iter().fold(called, u16::max);
+        self.asked[place] = called.max(stable.min(last));
+    }
+
+    /// Judges the Pods that are ready in a minute: the fewest that were asked for within the lead.
+    fn judge(&mut self, minute: &Minute<'_>, last: u16) {
+        let pods = minute.pods;
+        let before = (1..=pods.lead.min(minute.run - 1))
+            .map(|ago| self.asked[(minute.run + RING - ago) % RING]);
+        let ready = before.fold(last, u16::min);
+        let enough = f64::from(ready) * pods.per_pod() * TOO_MUCH;
+        // No floor brings more than the most.
+        let too_much = minute.load > enough && ready < pods.most();
+        self.all.pass(too_much, last, minute.weights);
+        let of_quarter = &mut self.by_quarter[minute.quarter.place()];
+        of_quarter.pass(too_much, last, [minute.weight_in_quarter; 2]);
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        self.all.outcome()
+    }
+
+    pub(super) fn outcome_in(&self, quarter: Quarter) -> Outcome {
+        self.by_quarter[quarter.place()].outcome()
+    }
+}
+
+impl Means {
+    fn pass(&mut self, too_much: bool, count: u16, [time, replicas]: [f64; 2]) {
+        moved(&mut self.under, if too_much { 1.0 } else { 0.0 }, time);
+        moved(&mut self.replicas, f64::from(count), replicas);
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome {
+            under: f64::from(self.under),
+            replicas: f64::from(self.replicas),
+        }
+    }
+}
+
+/// Moves a mean towards a value.
+fn moved(mean: &mut f32, value: f64, weight: f64) {
+    let next = f64::from(*mean) + (value - f64::from(*mean)) * weight;
+    #[expect(clippy::cast_possible_truncation, reason = "a mean of many")]
+    {
+        *mean = next as f32;
+    }
+}

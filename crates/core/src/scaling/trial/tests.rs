@@ -1,0 +1,204 @@
+use jiff::SignedDuration;
+
+use super::*;
+use crate::forecast::Quantiles;
+use crate::scaling::bounds::Bounds;
+use crate::scaling::horizon::Lead;
+use crate::scaling::hpa_aware::PodCapacity;
+use crate::units::{Ratio, count_as_f64};
+
+/// Pods that carry 100 each.
+fn pods(max: i32) -> TrialPods {
+    let capacity = PodCapacity::new(200.0, Ratio::share(0.5).unwrap()).unwrap();
+    let lead = Lead {
+        start_up: SignedDuration::from_mins(3),
+        ..Lead::default()
+    };
+    TrialPods::new(capacity, Bounds::new(1, max).unwrap(), &lead)
+}
+
+/// A load of 300 that is 600 for ten minutes of each hour.
+fn hourly(minute: usize) -> f64 {
+    if (50..60).contains(&(minute % 60)) {
+        600.0
+    } else {
+        300.0
+    }
+}
+
+/// Quantiles around a load, with a tenth of it from the middle to the 80 % quantile.
+fn around(load: f64) -> Quantiles {
+    Quantiles::new([0.85, 1.0, 1.1, 1.2].map(|share| share * load))
+}
+
+fn followed(minute: usize, load: f64, forecast: Option<Quantiles>) -> Followed {
+    let minute = i64::try_from(minute).unwrap();
+    Followed {
+        minute,
+        second_of_day: minute * 60 % 86_400,
+        load,
+        forecast,
+    }
+}
+
+/// Three days of the hourly load, where at the end of each minute `told` is forecast.
+fn tried(pods: &TrialPods, told: impl Fn(usize) -> Option<f64>) -> Trial {
+    let mut trial = Trial::default();
+    for minute in 0..3 * 1440 {
+        let forecast = told(minute).map(around);
+        trial.pass(&followed(minute, hourly(minute), forecast), pods);
+    }
+    trial
+}
+
+/// The largest load of the four minutes after `minute`.
+fn foreseen(minute: usize) -> f64 {
+    (minute + 1..minute + 5).map(hourly).fold(0.0, f64::max)
+}
+
+#[test]
+fn floors_on_forecasts_that_see_the_rise_coming_are_worth_it() {
+    let trial = tried(&pods(50), |minute| Some(foreseen(minute)));
+    let distance = trial.distance(0.01);
+    let tried = trial.tried(distance).unwrap();
+    // What was assumed at the beginning has not wholly faded.
+    assert!(tried.floors.under < 0.006, "{tried:?}");
+    // Four minutes of each hour pass until the HPA's own Pods are ready.
+    assert!((0.03..0.09).contains(&tried.plain.under), "{tried:?}");
+    assert!(tried.rival.replicas >= tried.plain.replicas, "{tried:?}");
+    assert!(tried.ratio() < 0.6, "{tried:?}");
+    // The least that is kept for a risk: below that nothing is saved.
+    assert!((distance - (BEGIN - SPARED)).abs() < 1e-9, "{distance}");
+}
+
+/// The harm: what is forecast too late costs replicas when the load has fallen again, and a target that
+/// is a little lower would have been enough.
+#[test]
+fn floors_on_forecasts_that_come_too_late_are_not() {
+    let mut trial = Trial::default();
+    for minute in 0..3 * 1440 {
+        let (load, told) = match minute % 60 {
+            50..60 => (360.0, 300.0),
+            0..20 => (300.0, 360.0),
+            _ => (300.0, 300.0),
+        };
+        let told = Quantiles::new([told; 4]);
+        trial.pass(&followed(minute, load, Some(told)), &pods(50));
+    }
+    let tried = trial.tried(trial.distance(0.01)).unwrap();
+    assert!(tried.floors.under > 0.03, "{tried:?}");
+    assert!(tried.rival.under < 0.002, "{tried:?}");
+    assert!(tried.ratio() > 2.0, "{tried:?}");
+}
+
+/// The harm: a day with one quarter in which floors save much and three in which they come too late was
+/// judged as a whole, and they acted in all of it or in none.
+#[test]
+fn what_pays_at_one_time_of_day_need_not_at_another() {
+    let mut trial = Trial::default();
+    let morning = Quarter::of(6 * 3600);
+    let late = |minute: usize| match minute % 60 {
+        50..60 => (360.0, 300.0),
+        0..20 => (300.0, 360.0),
+        _ => (300.0, 300.0),
+    };
+    for minute in 0..3 * 1440 {
+        let (load, told) = if minute / 360 % 4 == 1 {
+            (hourly(minute), around(foreseen(minute)))
+        } else {
+            let (load, told) = late(minute);
+            (load, Quantiles::new([told; 4]))
+        };
+        let known = trial.tried_in(morning, 1.0).is_some();
+        assert_eq!(
+            known,
+            minute >= 12 * 60,
+            "a whole quarter is to have passed, and half a day"
+        );
+        trial.pass(&followed(minute, load, Some(told)), &pods(50));
+    }
+    let distance = trial.distance(0.01);
+    let ratio = |hour: i64| {
+        trial
+            .tried_in(Quarter::of(hour * 3600), distance)
+            .unwrap()
+            .ratio()
+    };
+    assert!(ratio(6) < 0.6, "{}", ratio(6));
+    for elsewhere in [0, 12, 18] {
+        assert!(ratio(elsewhere) > 2.0, "{elsewhere}: {}", ratio(elsewhere));
+    }
+}
+
+#[test]
+fn without_forecasts_floors_are_the_plain_hpa() {
+    let trial = tried(&pods(50), |_| None);
+    let tried = trial.tried(trial.distance(0.01)).unwrap();
+    assert!((tried.floors.replicas - tried.plain.replicas).abs() < 1e-3);
+    // What was assumed at the beginning has hardly faded.
+    assert!(
+        (tried.floors.under - tried.plain.under).abs() < 0.02,
+        "{tried:?}"
+    );
+}
+
+#[test]
+fn a_smaller_risk_is_held_at_a_greater_distance() {
+    let assumed = [0.05, 0.01, 0.001].map(|risk| Trial::default().distance(risk));
+    assert!(assumed.is_sorted_by(|low, high| low < high), "{assumed:?}");
+    assert!((assumed[1] - BEGIN).abs() < 0.02, "{assumed:?}");
+    // One minute in twenty it is 1.1 to 1.9 times what it was, evenly spread.
+    let mut trial = Trial::default();
+    for minute in 0..10_000 {
+        let share = (count_as_f64(minute) * 0.618_033_988_75).fract();
+        let rises = minute % 20 == 0;
+        let load = if rises {
+            1100.0 + 800.0 * share
+        } else {
+            1000.0
+        };
+        let told = Quantiles::new([900.0, 1000.0, 1100.0, 1200.0]);
+        trial.pass(&followed(minute, load, Some(told)), &pods(1000));
+    }
+    let distances = [0.05, 0.02, 0.01].map(|risk| trial.distance(risk));
+    assert!(
+        distances.is_sorted_by(|low, high| low < high),
+        "{distances:?}"
+    );
+    for (risk, distance) in [0.02, 0.01].into_iter().zip(&distances[1..]) {
+        let under = trial.tried(*distance).unwrap().floors.under;
+        // Between two distances that are tried it is a line.
+        assert!((0.5..2.0).contains(&(under / risk)), "{risk}: {under}");
+    }
+}
+
+#[test]
+fn nothing_is_said_of_what_pays_before_half_a_day() {
+    let mut trial = Trial::default();
+    for minute in 0..720 {
+        assert_eq!(trial.tried(1.0), None, "{minute}");
+        trial.pass(&followed(minute, 300.0, None), &pods(50));
+    }
+    assert!(trial.tried(1.0).is_some());
+}
+
+#[test]
+fn at_the_most_replicas_nothing_is_too_much() {
+    let trial = tried(&pods(2), |_| None);
+    let tried = trial.tried(1.0).unwrap();
+    assert!(tried.plain.under < 1e-6, "{tried:?}");
+}
+
+#[test]
+fn a_past_is_run_with_what_had_not_seen_it() {
+    let values = (0..2000).map(|minute| if minute % 60 < 50 { 300.0 } else { 600.0 });
+    let past = Minutes::new(0, values.collect());
+    let global = GlobalPeaks::shipped();
+    let trial = Trial::over(&past, 500, 5, (&global, None), &pods(50));
+    assert!((trial.minutes() - 1500.0).abs() < 1e-9);
+    let tried = trial.tried(trial.distance(0.01)).unwrap();
+    assert!(tried.floors.replicas > tried.plain.replicas, "{tried:?}");
+    let gaps = Minutes::new(0, vec![f32::NAN; 100]);
+    let nothing = Trial::over(&gaps, 0, 5, (&global, None), &pods(50));
+    assert_eq!(nothing, Trial::default());
+}

@@ -1,0 +1,109 @@
+//! `evenkeel assess`: for each HorizontalPodAutoscaler of a cluster, whether scaling ahead of its load would
+//! pay, by a replay of its past in Prometheus. It reads, and writes nothing.
+
+mod args;
+mod candidate;
+mod depth;
+mod objects;
+mod page;
+mod past;
+mod report;
+mod table;
+mod target_report;
+mod verdict;
+mod work;
+
+use std::sync::Arc;
+
+pub(super) use self::args::Args;
+use self::args::Output;
+use self::candidate::Candidate;
+use self::past::{LoadPast, Pasts};
+use self::report::Assessment;
+use super::forecast::output_file;
+use super::output::{self, Failure};
+use crate::config::Config;
+use crate::doctor::gather::read::server_time;
+use crate::metrics::Source;
+use crate::metrics::prometheus::{self, PrometheusSource};
+use evenkeel_clock as clock;
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let config = Config::load(&args.sources())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let gathered = runtime.block_on(Box::pin(gather(args, &config)))?;
+    let assessment = assess(args, gathered);
+    for wanted in &args.output {
+        match wanted {
+            Output::Numbers(format) => output::print(&assessment, *format)?,
+            Output::Html(path) => output_file::write(path, page::html(&assessment))?,
+        }
+    }
+    assessment.without_any_series().map_or(Ok(()), Err)
+}
+
+/// What cluster and Prometheus told.
+struct Gathered {
+    /// The end of the pasts.
+    until: jiff::Timestamp,
+    /// The address of the Prometheus.
+    prometheus: String,
+    /// Each HPA, with the past of its load where it has one that could be asked for.
+    targets: Vec<(Candidate, Option<LoadPast>)>,
+}
+
+async fn gather(args: &Args, config: &Config) -> Result<Gathered, Failure> {
+    let settings = prometheus_settings(config)?;
+    let prometheus = settings.connection.url.to_string();
+    let source = PrometheusSource::new(settings);
+    let client = args.connect().await.map_err(Failure::Call)?;
+    let observed = objects::observe(&client, args, config).await?;
+    // Objects, and most likely measurements, are dated by the cluster's clock.
+    let until = match args.until {
+        Some(until) => until,
+        None => server_time(&client).await.unwrap_or_else(clock::now),
+    };
+    let candidates = candidate::all(&observed, args, config, until);
+    let unreachable = |error| past::unreachable(&prometheus, &error);
+    source.probe().await.map_err(unreachable)?;
+    let pasts = Pasts::new(Arc::new(source), until, args.days);
+    let targets = pasts.of(candidates).await.map_err(unreachable)?;
+    Ok(Gathered {
+        until,
+        prometheus,
+        targets,
+    })
+}
+
+/// The Prometheus that the configuration and the flags name.
+fn prometheus_settings(config: &Config) -> Result<prometheus::Settings, Failure> {
+    match &config.metrics.source {
+        Source::Prometheus(settings) => Ok((**settings).clone()),
+        _ => Err(Failure::call(
+            "metrics.source of the configuration is not prometheus, and only a Prometheus knows the past: \
+             name one with --prometheus URL",
+        )),
+    }
+}
+
+/// Replays the pasts, on all cores.
+fn assess(args: &Args, gathered: Gathered) -> Assessment {
+    let Gathered {
+        until,
+        prometheus,
+        targets,
+    } = gathered;
+    let (depth, targets) = work::assess(targets, args.depth);
+    Assessment::new(
+        report::Terms {
+            until,
+            days: args.days,
+            prometheus,
+            depth,
+        },
+        targets,
+    )
+}

@@ -1,0 +1,169 @@
+//! The flags of `evenkeel assess`.
+
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+
+use super::depth::Depth;
+use crate::cli::connect;
+use crate::cli::forecast::file;
+use crate::cli::forecast::values::parse_duration;
+use crate::cli::output::Format;
+use crate::cli::settings::ConfigArgs;
+use crate::config::{Override, Sources};
+
+const EXAMPLES: &str = "\
+Examples:
+  kubectl -n monitoring port-forward svc/prometheus-operated 9090 &
+  evenkeel assess --prometheus http://127.0.0.1:9090
+  evenkeel assess --prometheus http://127.0.0.1:9090 --namespace shop -o table -o shop.html
+  evenkeel assess --config evenkeel.yaml --selector team=web -o json |
+      jq '.targets[] | select(.verdict == \"worthEnabling\") | .name'
+
+It reads HPAs, the ScaledObjects, workloads and Pods behind them, and asks Prometheus for the past of the
+load of each; it writes nothing, and nothing has to be installed. Each past is replayed with the HPA's own
+request, target, minReplicas and maxReplicas: by the plain HPA at its own target and at lower ones down to
+two thirds of it, which buy safety too, and with floors as Evenkeel would raise them. The last 30 % of the
+past are judged, and at most three days; what lies before teaches.
+
+Floors are worth enabling where they leave less than nine tenths of the time under-provisioned (ready Pods
+carry more than 1.1 times the target) that the plain HPA leaves with as many replica-hours, no more time
+overloaded (more than they request), and are better in more half days than they are worse in. Where that
+is not so, the answer names the lower target of the plain HPA that is as safe, and its cost.
+
+Load by cpu is found by the names of the Pods, which Deployments and StatefulSets give them, in the series
+of cAdvisor; matchers, windows and queries are those of the configuration. A custom or external metric
+has no past that could be found by its name: name its load in evenkeel.dev/query, and allow that with
+--set scaling.queries=any. A whole replay takes some seconds a load; of more than 40 loads less is
+replayed unless --depth says otherwise, and the answer says so.
+
+Rights: list on pods, horizontalpodautoscalers.autoscaling, deployments.apps, statefulsets.apps,
+replicasets.apps and, where KEDA is installed, scaledobjects.keda.sh. Exit codes: 0 done, whatever the
+verdicts; 1 cluster or Prometheus does not answer, or Prometheus has no series of any HPA; 2 the call or
+the configuration is wrong.";
+
+/// Tell for each HPA of a cluster, from its past, whether scaling ahead of its load would pay
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct Args {
+    /// Address of Prometheus, over metrics.prometheus.url of the configuration
+    #[arg(long, value_name = "URL")]
+    prometheus: Option<String>,
+
+    /// A file with the bearer token for Prometheus, over metrics.prometheus.bearerTokenFile
+    #[arg(long, value_name = "FILE")]
+    bearer_token_file: Option<String>,
+
+    /// A PEM file with the authorities that Prometheus is trusted by, over metrics.prometheus.caFile
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<String>,
+
+    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Only HPAs of this namespace [default: all namespaces]
+    #[arg(long, short, value_name = "NAME")]
+    pub(super) namespace: Option<String>,
+
+    /// Only HPAs with these labels, as `kubectl get -l` has them
+    #[arg(long, short = 'l', value_name = "LABELS")]
+    pub(super) selector: Option<String>,
+
+    /// Days of the past to look at; less where there is less
+    #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(u32).range(7..=14))]
+    pub(super) days: u32,
+
+    /// Look at the past up to this time [default: now]
+    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    pub(super) until: Option<Timestamp>,
+
+    /// Time that a new Pod takes until it is ready, for HPAs whose Pods do not tell
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub(super) start_up: SignedDuration,
+
+    /// How much of each past is replayed [default: whole for up to 40 loads, shorter up to 120, then
+    /// shortest]
+    #[arg(long, value_enum, value_name = "DEPTH")]
+    pub(super) depth: Option<Depth>,
+
+    /// table, json or yaml for the numbers, or a page for people in a file that ends in .html (html
+    /// alone writes it to standard output); may be repeated
+    #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
+    pub(super) output: Vec<Output>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// One result of a call: the numbers in a format, or a page in a file, where `-` is standard output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Output {
+    Numbers(Format),
+    Html(PathBuf),
+}
+
+fn parse_output(text: &str) -> Result<Output, String> {
+    let path = PathBuf::from(text);
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match (text, ending) {
+        ("table", _) => Ok(Output::Numbers(Format::Table)),
+        ("json", _) => Ok(Output::Numbers(Format::Json)),
+        ("yaml", _) => Ok(Output::Numbers(Format::Yaml)),
+        ("html", _) => Ok(Output::Html(PathBuf::from("-"))),
+        (_, Some("html" | "htm")) => Ok(Output::Html(path)),
+        _ => Err("accepted: table, json, yaml, html, or a file that ends in .html".to_owned()),
+    }
+}
+
+impl Args {
+    /// The sources of the configuration, with the flags over all others.
+    pub(super) fn sources(&self) -> Sources {
+        let set = |flag: &str, path: &str, value: &str| Override {
+            flag: flag.to_owned(),
+            path: format!("metrics.{path}"),
+            value: value.to_owned(),
+        };
+        let given = [
+            ("--prometheus", "prometheus.url", &self.prometheus),
+            (
+                "--bearer-token-file",
+                "prometheus.bearerTokenFile",
+                &self.bearer_token_file,
+            ),
+            ("--ca-file", "prometheus.caFile", &self.ca_file),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(flag, path, value)| Some(set(flag, path, value.as_deref()?)));
+        let source = self.prometheus.as_ref();
+        let source = source.map(|_| set("--prometheus", "source", "prometheus"));
+        self.config.clone().sources(given.chain(source))
+    }
+
+    /// Makes a client of the cluster.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        connect::connect(self.kubeconfig.as_deref()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_a_format_or_a_page() {
+        for (text, output) in [
+            ("table", Output::Numbers(Format::Table)),
+            ("json", Output::Numbers(Format::Json)),
+            ("html", Output::Html("-".into())),
+            ("out/all.html", Output::Html("out/all.html".into())),
+        ] {
+            assert_eq!(parse_output(text), Ok(output));
+        }
+        for refused in ["all.svg", "csv", ""] {
+            assert!(parse_output(refused).is_err(), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The HPAs of a cluster: of each the load that floors would be made of, or the reason why there is none.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::args::Args;
+use crate::config::Config;
+use crate::metrics::prometheus::WorkloadName;
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
+use evenkeel_core::scaling::tracker::ScaledSignal;
+use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::metric_query::MetricSubject;
+use evenkeel_kubernetes::plan::scaling::{
+    Observed, Problem, Question, Resolved, Settings, Target, conflicts, resolve, tells_of_the_past,
+};
+use evenkeel_kubernetes::pod_names;
+use evenkeel_sandbox::scrape::Timing;
+use evenkeel_sandbox::target::{self, Edges};
+
+/// An HPA with what is to be replayed of it.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub namespace: Arc<str>,
+    /// The name of the HPA.
+    pub name: String,
+    /// The ScaledObject that it belongs to.
+    pub scaled_object: Option<String>,
+    /// The workload that it scales, as `Deployment/web`.
+    pub workload: String,
+    /// The load that would be forecast, or why none would.
+    pub load: Result<Load, Unfit>,
+}
+
+/// The load of an HPA, with its terms.
+#[derive(Debug, Clone)]
+pub(super) struct Load {
+    pub signal: Signal,
+    /// How its past is asked for.
+    pub past: PastQuestion,
+    /// The workload as the replay has it.
+    pub target: target::Target,
+    /// True where the start-up was read off its Pods.
+    pub start_up_is_measured: bool,
+    /// What the replay leaves out.
+    pub notes: Vec<String>,
+}
+
+/// The question for the past of a load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PastQuestion {
+    /// Of a resource, by the names of the workload's Pods.
+    Workload(WorkloadName),
+    /// Of a query.
+    Query(Arc<str>),
+}
+
+/// Why the load of an HPA is not forecast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// Its user wants no scaling by Evenkeel.
+    Declined,
+    /// The objects do not make a target.
+    Problem(Problem),
+    /// It has no Pods now, whose requests its target is a share of.
+    NoPods,
+    /// Nothing that it scales by is forecast.
+    NotForecast(String),
+    /// The past of what it scales by is not to be found.
+    NoPast(String),
+    /// It has one count for all times.
+    OneCount(i32),
+}
+
+impl Unfit {
+    /// The name of the reason.
+    pub(super) const fn reason(&self) -> &'static str {
+        match self {
+            Self::Declined => "Declined",
+            Self::Problem(problem) => problem.kind(),
+            Self::NoPods => "NoPods",
+            Self::NotForecast(_) => "NotForecast",
+            Self::NoPast(_) => "NoPast",
+            Self::OneCount(_) => "OneCount",
+        }
+    }
+
+    /// The reason in words.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Declined => "its annotations say evenkeel.dev/scaling: off".to_owned(),
+            Self::Problem(problem) => problem.to_string(),
+            Self::NoPods => {
+                "it has no Pods now, whose requests its target is a share of".to_owned()
+            }
+            Self::NotForecast(signals) => format!(
+                "it scales by {signals}, of which each Pod holds an amount of its own: a floor on it would feed on \
+                 the Pods that it adds, so it is reacted to and not forecast"
+            ),
+            Self::NoPast(why) => why.clone(),
+            Self::OneCount(count) => {
+                format!("minReplicas and maxReplicas are both {count}: there is nothing to scale")
+            }
+        }
+    }
+}
+
+/// All HPAs, by namespace and name.
+pub(super) fn all(
+    observed: &[Observed],
+    args: &Args,
+    config: &Config,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    let settings = Settings {
+        mode: Mode::Recommend,
+        ..config.scaling
+    };
+    let resolved = observed.iter().zip(conflicts(observed));
+    let candidates = resolved.map(|(observed, conflict)| {
+        let resolved = resolve(observed, conflict, &settings, None, now);
+        Candidate::of(observed, resolved, args.start_up)
+    });
+    let mut all: Vec<_> = candidates.collect();
+    all.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+    all
+}
+
+impl Candidate {
+    fn of(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Self {
+        let autoscaler = observed.autoscaler.as_deref();
+        let name = autoscaler.and_then(|autoscaler| autoscaler.metadata.name.clone());
+        let scaled_object = observed.scaled_object.as_deref();
+        Self {
+            namespace: Arc::clone(&observed.namespace),
+            name: name.unwrap_or_default(),
+            scaled_object: scaled_object.and_then(|object| object.metadata.name.clone()),
+            workload: format!("{}/{}", observed.target.kind(), observed.target.name()),
+            load: load(observed, resolved, start_up),
+        }
+    }
+}
+
+/// The load of an HPA that is to be replayed.
+fn load(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Result<Load, Unfit> {
+    let Resolved {
+        target, problems, ..
+    } = resolved;
+    let Some(target) = target else {
+        let problem = problems.into_iter().next();
+        return Err(problem.map_or(Unfit::Declined, Unfit::Problem));
+    };
+    let bounds = target.policy.bounds;
+    if bounds.min() == bounds.max() {
+        return Err(Unfit::OneCount(bounds.min()));
+    }
+    let (scaled, past) = forecast(observed, &target)?;
+    let lead = target.policy.lead;
+    let measured = lead.start_up.saturating_add(lead.node_start_up);
+    let start_up_is_measured = !observed.pods.starts.is_empty();
+    let start_up = if start_up_is_measured {
+        measured
+    } else {
+        start_up
+    };
+    Ok(Load {
+        notes: notes(&target, scaled, &problems),
+        signal: scaled.signal.clone(),
+        past,
+        target: replayed(scaled, bounds, start_up),
+        start_up_is_measured,
+    })
+}
+
+/// The first signal that is forecast and has a past, with the question for it.
+fn forecast<'a>(
+    observed: &Observed,
+    target: &'a Target,
+) -> Result<(&'a ScaledSignal, PastQuestion), Unfit> {
+    if target.signals.is_empty() {
+        return Err(Unfit::NoPods);
+    }
+    let asked = target.signals.iter().zip(&target.questions);
+    let mut without = None;
+    for (scaled, question) in asked.filter(|(scaled, _)| scaled.is_forecast) {
+        match past(observed, &scaled.signal, question) {
+            Ok(past) => return Ok((scaled, past)),
+            Err(why) => without = without.or(Some(why)),
+        }
+    }
+    let signals = || {
+        let signals = target.signals.iter().map(|one| one.signal.label());
+        signals.collect::<Vec<_>>().join(" and ")
+    };
+    Err(without.map_or_else(|| Unfit::NotForecast(signals()), Unfit::NoPast))
+}
+
+/// The question for the past of a signal.
+///
+/// # Errors
+/// There is none, and why.
+fn past(observed: &Observed, signal: &Signal, question: &Question) -> Result<PastQuestion, String> {
+    let target = &observed.target;
+    match (signal, question) {
+        (Signal::Resource(_), Question::Measured) => {
+            let named = pod_names::ending(target.object().kind(), target.name());
+            named.ok_or_else(|| {
+                format!(
+                    "the names of Pods do not tell which of them belonged to {target}, a while ago"
+                )
+            })?;
+            Ok(PastQuestion::Workload(WorkloadName {
+                namespace: observed.namespace.as_ref().into(),
+                workload: format!("{}/{}", target.kind(), target.name()).into(),
+            }))
+        }
+        (Signal::PromQl(query), Question::Asked(asked)) => match &asked.subject {
+            MetricSubject::PromQl(text) if tells_of_the_past(observed, query) => {
+                Ok(PastQuestion::Query(Arc::clone(text)))
+            }
+            _ => Err(format!(
+                "the query for {} names Pods of today",
+                signal.label()
+            )),
+        },
+        _ => Err(format!(
+            "Prometheus is not asked for the past of {}: under which name it is there cannot be known; name \
+             the load in evenkeel.dev/query",
+            signal.label()
+        )),
+    }
+}
+
+/// What the replay of one signal leaves out of a target.
+fn notes(target: &Target, scaled: &ScaledSignal, problems: &[Problem]) -> Vec<String> {
+    let others = target
+        .signals
+        .iter()
+        .filter(|one| one.signal != scaled.signal);
+    let others: Vec<_> = others.map(|one| one.signal.label()).collect();
+    let others = (!others.is_empty()).then(|| {
+        format!(
+            "{} is left out of the replay, which is of {} alone",
+            others.join(" and "),
+            scaled.signal.label()
+        )
+    });
+    let behavior = target.policy.behavior.is_some();
+    let behavior = behavior.then(|| "its behavior is replayed as Kubernetes' default".to_owned());
+    let problems = problems.iter().map(Problem::to_string);
+    problems.chain(others).chain(behavior).collect()
+}
+
+/// The workload as the replay has it. A load that is no resource of a Pod is replayed as a rate of which
+/// each Pod may take as much as the target says, and starting takes none.
+fn replayed(scaled: &ScaledSignal, bounds: Bounds, start_up: SignedDuration) -> target::Target {
+    let capacity: PodCapacity = scaled.capacity;
+    target::Target {
+        resource: match &scaled.signal {
+            Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
+            Signal::Resource(ResourceName::Memory) => Resource::Memory,
+            _ => Resource::NetworkIo,
+        },
+        capacity,
+        bounds,
+        start_up,
+        metrics: Timing::default(),
+        edges: Edges::default(),
+        initial: None,
+    }
+}

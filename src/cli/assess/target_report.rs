@@ -1,0 +1,301 @@
+//! The numbers of one HPA.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::candidate::{Candidate, Load};
+use super::past::LoadPast;
+use super::verdict::{self, Verdict};
+use super::work::{Assessed, Outcome};
+use crate::cli::forecast::replay::report::{PolicyCost, Ratios, Series};
+use crate::cli::forecast::report::SideCost;
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
+use evenkeel_core::scaling::worth::{Agreement, LowerTarget, Worth};
+use evenkeel_core::units::count_as_f64;
+
+/// One HPA.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TargetReport {
+    pub namespace: String,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaled_object: Option<String>,
+    pub workload: String,
+    pub verdict: Verdict,
+    pub reason: &'static str,
+    /// The reason in words.
+    pub because: String,
+    pub notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub past: Option<PastReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
+    #[serde(skip)]
+    pub series: Option<Series>,
+}
+
+/// Costs without floors less those with them; below 0 where floors cost more.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Saved {
+    pub under_provisioned_seconds: f64,
+    pub overloaded_seconds: f64,
+    pub replica_hours: f64,
+}
+
+/// The terms of the replay of a load.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LoadReport {
+    pub signal: String,
+    /// The unit of the request.
+    pub unit: &'static str,
+    pub request: f64,
+    pub target: f64,
+    pub min_replicas: i32,
+    pub max_replicas: i32,
+    pub start_up_seconds: i64,
+    /// False where it was taken from --start-up.
+    pub start_up_is_measured: bool,
+}
+
+/// What is known of the past of a load, in days.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PastReport {
+    pub known_days: f64,
+    /// The part that lies on a line between what is known, beside scale-outs for the most part.
+    pub bridged_days: f64,
+}
+
+/// The judged days.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Judged {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// The HPA as it is.
+    pub today: SideCost,
+    /// The share of the time that it was under-provisioned.
+    pub risk_today: f64,
+    #[serde(flatten)]
+    pub floors: Option<WithFloors>,
+    pub policies: Vec<PolicyCost>,
+}
+
+/// What floors would have changed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WithFloors {
+    /// At the default risk.
+    pub floors: SideCost,
+    pub saved: Saved,
+    /// Floors at the default risk beside the plain HPA with as many replica-hours.
+    pub at_equal_replica_hours: Ratios,
+    /// The plain HPA with the highest target that is as safe as floors.
+    pub as_safe: Option<AsSafe>,
+    pub half_days: HalfDays,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AsSafe {
+    pub target: f64,
+    pub replica_hours: f64,
+    pub under_provisioned_seconds: f64,
+}
+
+/// The half days by what they say of floors.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct HalfDays {
+    pub better: usize,
+    pub worse: usize,
+    pub even: usize,
+    /// The smallest and the largest ratio at equal replica-hours, of the time under-provisioned.
+    pub lowest: Option<f64>,
+    pub highest: Option<f64>,
+}
+
+impl Saved {
+    fn of(today: &SideCost, floors: &SideCost) -> Self {
+        Self {
+            under_provisioned_seconds: today.under_provisioned_seconds
+                - floors.under_provisioned_seconds,
+            overloaded_seconds: today.overloaded_seconds - floors.overloaded_seconds,
+            replica_hours: today.replica_hours - floors.replica_hours,
+        }
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            under_provisioned_seconds: self.under_provisioned_seconds
+                + other.under_provisioned_seconds,
+            overloaded_seconds: self.overloaded_seconds + other.overloaded_seconds,
+            replica_hours: self.replica_hours + other.replica_hours,
+        }
+    }
+}
+
+impl TargetReport {
+    pub(super) fn of(assessed: Assessed) -> Self {
+        let Assessed {
+            candidate,
+            past,
+            outcome,
+        } = assessed;
+        let (verdict, reason) = (
+            Verdict::of(&outcome),
+            verdict::reason(&outcome, past.as_ref()),
+        );
+        let because = verdict::because(&outcome, past.as_ref());
+        let (series, worth) = match outcome {
+            Outcome::Unfit(_) | Outcome::TooLittle => (None, None),
+            Outcome::NothingToSave(series) => (Some(*series), None),
+            Outcome::Judged(judged) => (Some(judged.0), Some(judged.1)),
+        };
+        let Candidate {
+            namespace,
+            name,
+            scaled_object,
+            workload,
+            load,
+        } = candidate;
+        let load = load.ok();
+        Self {
+            namespace: namespace.to_string(),
+            name,
+            scaled_object,
+            workload,
+            verdict,
+            reason,
+            because,
+            notes: load
+                .as_ref()
+                .map_or_else(Vec::new, |load| load.notes.clone()),
+            load: load.as_ref().map(LoadReport::of),
+            past: load.map(|_| PastReport::of(&past.unwrap_or_default())),
+            judged: series
+                .as_ref()
+                .map(|series| Judged::of(series, worth.as_ref())),
+            series,
+        }
+    }
+
+    /// What floors would have saved.
+    pub(super) fn saved(&self) -> Option<Saved> {
+        Some(self.judged.as_ref()?.floors.as_ref()?.saved)
+    }
+
+    /// As `shop/web`.
+    pub(super) fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+}
+
+impl LoadReport {
+    fn of(load: &Load) -> Self {
+        let target = &load.target;
+        Self {
+            signal: load.signal.label(),
+            unit: unit(&load.signal),
+            request: target.capacity.request(),
+            target: target.capacity.target(),
+            min_replicas: target.bounds.min(),
+            max_replicas: target.bounds.max(),
+            start_up_seconds: target.start_up.as_secs(),
+            start_up_is_measured: load.start_up_is_measured,
+        }
+    }
+}
+
+/// The unit of a load of this signal.
+const fn unit(signal: &Signal) -> &'static str {
+    match signal {
+        Signal::Resource(ResourceName::Cpu) => "millicores",
+        Signal::Resource(ResourceName::Memory) => "bytes",
+        Signal::Resource(ResourceName::Other(_)) => "bytes/s",
+        _ => "of the metric",
+    }
+}
+
+impl PastReport {
+    fn of(past: &LoadPast) -> Self {
+        let days = |minutes: usize| count_as_f64(minutes) / (24.0 * 60.0);
+        Self {
+            known_days: days(past.known),
+            bridged_days: days(past.bridged),
+        }
+    }
+}
+
+impl Judged {
+    fn of(series: &Series, worth: Option<&Worth>) -> Self {
+        let seconds = series.to.duration_since(series.count_from).as_secs_f64();
+        let today = series.policies.first().map(PolicyCost::cost);
+        let today: SideCost = today.unwrap_or_default().into();
+        let by_default = series.by_default().map(|(_, floors)| floors);
+        let floors = by_default.zip(worth).map(|(floors, worth)| {
+            let cost: SideCost = floors.cost().into();
+            WithFloors {
+                floors: cost,
+                saved: Saved::of(&today, &cost),
+                at_equal_replica_hours: floors.at_equal_replica_hours.unwrap_or(Ratios {
+                    under_provisioned: None,
+                    overloaded: None,
+                }),
+                as_safe: worth.as_safe.map(AsSafe::of),
+                half_days: HalfDays::of(&worth.agreement),
+            }
+        });
+        Self {
+            from: series.count_from,
+            to: series.to,
+            today,
+            risk_today: today.under_provisioned_seconds / seconds.max(1.0),
+            floors,
+            policies: series.policies.clone(),
+        }
+    }
+}
+
+impl AsSafe {
+    const fn of(lower: LowerTarget) -> Self {
+        Self {
+            target: lower.target,
+            replica_hours: lower.cost.replica_hours,
+            under_provisioned_seconds: lower.cost.under_provisioned_seconds,
+        }
+    }
+}
+
+impl HalfDays {
+    fn of(agreement: &Agreement) -> Self {
+        let Agreement {
+            better,
+            worse,
+            even,
+            range,
+        } = *agreement;
+        let (lowest, highest) = range.unzip();
+        Self {
+            better,
+            worse,
+            even,
+            lowest,
+            highest,
+        }
+    }
+
+    /// As `4 better, 1 worse (0.31 to 1.20)`.
+    pub(super) fn told(&self) -> String {
+        let range = self.lowest.zip(self.highest);
+        let range = range.map_or_else(String::new, |(lowest, highest)| {
+            format!(" ({lowest:.2} to {highest:.2})")
+        });
+        format!("{} better, {} worse{range}", self.better, self.worse)
+    }
+}

@@ -1,0 +1,165 @@
+//! The replay of each past, and the verdict that follows.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::SignedDuration;
+
+use super::candidate::{Candidate, Load, Unfit};
+use super::depth::Depth;
+use super::past::LoadPast;
+use crate::cli::forecast::grid;
+use crate::cli::forecast::progress::Bar;
+use crate::cli::forecast::replay::entrant::{Entrant, last_days};
+use crate::cli::forecast::replay::own::OwnPast;
+use crate::cli::forecast::replay::report::Series;
+use evenkeel_core::forecast::{GlobalPeaks, Minutes};
+use evenkeel_core::scaling::Risk;
+use evenkeel_core::scaling::trial::TrialPods;
+use evenkeel_core::scaling::worth::{PlainRun, Run, Worth, is_little, judge};
+use evenkeel_core::units::count_as_f64;
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::target::{self, Knowledge, Policy, ReplayLoad, Replayed};
+
+/// The minutes of load below which nothing is said: two days.
+pub(super) const LEAST_MINUTES: usize = 2 * 24 * 60;
+
+/// One HPA with what came of it.
+#[derive(Debug)]
+pub(super) struct Assessed {
+    pub candidate: Candidate,
+    pub past: Option<LoadPast>,
+    pub outcome: Outcome,
+}
+
+/// What came of an HPA.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Unfit(Unfit),
+    /// Its past is too short, or missing, or could not be asked for.
+    TooLittle,
+    /// The plain HPA was next to never under-provisioned.
+    NothingToSave(Box<Series>),
+    Judged(Box<(Series, Worth)>),
+}
+
+/// All HPAs with what comes of them, by replays of the wanted depth, or as their number allows.
+pub(super) fn assess(
+    targets: Vec<(Candidate, Option<LoadPast>)>,
+    wanted: Option<Depth>,
+) -> (Depth, Vec<Assessed>) {
+    let long = |past: &LoadPast| past.known >= LEAST_MINUTES;
+    let loads = targets
+        .iter()
+        .filter(|(_, past)| past.as_ref().is_some_and(long));
+    let depth = wanted.unwrap_or_else(|| Depth::of(loads.count()));
+    let global = GlobalPeaks::shipped();
+    let bar = Mutex::new(Bar::new(true));
+    let all = count_as_f64(targets.len());
+    let told = |done: usize| {
+        // A bar that panicked is shown no more.
+        if let Ok(mut bar) = bar.lock() {
+            bar.tell(count_as_f64(done) / all, "replaying");
+        }
+    };
+    let work = |(candidate, past): &(Candidate, Option<LoadPast>)| match &candidate.load {
+        Err(unfit) => Outcome::Unfit(unfit.clone()),
+        Ok(load) => {
+            let past = past.as_ref().filter(|past| long(past));
+            let replayed = past.and_then(|past| replay(candidate, load, past, depth, &global));
+            replayed.unwrap_or(Outcome::TooLittle)
+        }
+    };
+    let outcomes = in_parallel(cores(), &targets, work, told);
+    if let Ok(mut bar) = bar.lock() {
+        bar.finish();
+    }
+    let assessed = targets.into_iter().zip(outcomes);
+    let assessed = assessed.map(|((candidate, past), outcome)| Assessed {
+        candidate,
+        past,
+        outcome,
+    });
+    (depth, assessed.collect())
+}
+
+/// The replay of one past; `None` where nothing is left to judge.
+fn replay(
+    candidate: &Candidate,
+    load: &Load,
+    past: &LoadPast,
+    depth: Depth,
+    global: &Arc<GlobalPeaks>,
+) -> Option<Outcome> {
+    let entrant = entrant(candidate, load, past, depth)?;
+    let run = |policy: Policy| (policy, replay_one(&entrant, policy, global));
+    let mut policies = depth.policies(&entrant.target).into_iter();
+    let own = policies.next().map(run)?;
+    let judged = entrant
+        .load
+        .end()
+        .duration_since(entrant.load.counted_from());
+    if is_little(&own.1.cost, judged.as_secs_f64()) {
+        return Some(Outcome::NothingToSave(Box::new(Series::of(
+            &entrant,
+            vec![own],
+            false,
+        ))));
+    }
+    let replayed: Vec<_> = [own].into_iter().chain(policies.map(run)).collect();
+    let worth = verdict(&replayed)?;
+    let series = Series::of(&entrant, replayed, false);
+    Some(Outcome::Judged(Box::new((series, worth))))
+}
+
+fn entrant(candidate: &Candidate, load: &Load, past: &LoadPast, depth: Depth) -> Option<Entrant> {
+    let samples = past.samples();
+    let gridded = grid::on_grid(&samples).ok()?;
+    let count_from = last_days(&samples)?;
+    // The last step is one of those that are judged.
+    let steps_before = depth.judged().saturating_sub(target::GRID);
+    let latest = gridded.load.end().checked_sub(steps_before).ok()?;
+    let count_from = count_from.max(latest);
+    Some(Entrant {
+        name: format!("{}/{}", candidate.namespace, candidate.name),
+        step: SignedDuration::from_mins(1),
+        target: load.target,
+        load: ReplayLoad::new(gridded.load, count_from).ok()?,
+        own: OwnPast::default(),
+        gaps: gridded.gaps,
+    })
+}
+
+fn replay_one(entrant: &Entrant, policy: Policy, global: &Arc<GlobalPeaks>) -> Replayed {
+    let learn =
+        |past: &Minutes, window, pods: &TrialPods| entrant.own.learnt(global, past, window, pods);
+    let knowledge = Knowledge {
+        global: Arc::clone(global),
+        own: Some(&learn),
+    };
+    target::replay(&entrant.target, policy, &entrant.load, &knowledge, false)
+}
+
+/// The verdict by the floors of the default risk; `None` where these were not replayed.
+fn verdict(replayed: &[(Policy, Replayed)]) -> Option<Worth> {
+    let run = |replayed: &Replayed| Run {
+        cost: replayed.cost,
+        parts: replayed.parts.clone(),
+    };
+    let plain = replayed
+        .iter()
+        .filter_map(|(policy, replayed)| match policy {
+            Policy::Hpa { target } => Some(PlainRun {
+                target: target.get(),
+                run: run(replayed),
+            }),
+            Policy::Evenkeel { .. } => None,
+        });
+    let plain: Vec<_> = plain.collect();
+    let floors = replayed
+        .iter()
+        .find_map(|(policy, replayed)| match policy {
+            Policy::Evenkeel { risk, .. } if *risk == Risk::default() => Some(run(replayed)),
+            _ => None,
+        })?;
+    Some(judge(&plain, &floors))
+}

@@ -1,0 +1,220 @@
+//! `evenkeel forecast replicas`: the replicas that traffic needs, by a model that `evenkeel train --traffic` made.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use comfy_table::Cell;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::columns::{self, Row};
+use super::file;
+use super::traffic_model::{self, Told};
+use super::values::parse_zone;
+use crate::cli::output::{self, Failure, Format, Report, Style};
+use evenkeel_core::forecast::{Calendar, Moment, TrafficModel};
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::traffic::{Demand, NeedLimit, Needed, needed};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel forecast replicas shop.traffic traffic.csv --target 60 --min 2 --max 60
+  evenkeel forecast replicas shop.traffic --traffic http_rps=900,rpc_rps=260 --at 2026-03-01T09:00:00Z \\
+      --target 60 --max 60 -o json
+
+The file has a column of times and those of traffic by the names that the model knows, recorded or
+forecast; other columns are passed over. For each row: the smallest count of replicas from which on no
+larger one is above the target, and the utilisation that the model tells of that count. A count that
+--min or --max decides says so. A row that lacks some traffic has none.";
+
+/// Tell the replicas that traffic needs
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Model that `evenkeel train --traffic` made
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// CSV file with the traffic of each time (`-` reads standard input)
+    #[arg(value_name = "FILE", required_unless_present = "traffic")]
+    file: Option<PathBuf>,
+
+    /// Traffic of one time in place of a file, each of all replicas together
+    #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',', value_parser = parse_traffic,
+        conflicts_with = "file", requires = "at")]
+    traffic: Vec<(String, f64)>,
+
+    /// The time of that traffic
+    #[arg(long, value_name = "TIME", value_parser = file::time, requires = "traffic")]
+    at: Option<Timestamp>,
+
+    /// The utilisation that replicas are to keep to, in the unit of the column that the model was made of
+    #[arg(long, value_name = "NUMBER", value_parser = parse_target)]
+    target: f64,
+
+    /// The fewest replicas
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    min: i32,
+
+    /// The most replicas
+    #[arg(long, value_name = "NUMBER")]
+    max: i32,
+
+    /// Format of the answer
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
+}
+
+fn parse_traffic(text: &str) -> Result<(String, f64), String> {
+    let pair = text.split_once('=').and_then(|(name, value)| {
+        let value = value.trim().parse::<f64>().ok()?;
+        let good = value.is_finite() && value >= 0.0;
+        good.then(|| (name.trim().to_owned(), value))
+    });
+    pair.ok_or_else(|| {
+        "accepted: a name and a number of at least 0, such as http_rps=900".to_owned()
+    })
+}
+
+fn parse_target(text: &str) -> Result<f64, String> {
+    let target = text.parse::<f64>().ok();
+    target
+        .filter(|target| target.is_finite() && *target > 0.0)
+        .ok_or_else(|| {
+            "accepted: a number above 0 in the unit of the model's utilisation, such as 60 where that is in percent"
+                .to_owned()
+        })
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let bounds = Bounds::new(args.min, args.max)
+        .map_err(|error| Failure::call(format_args!("--min, --max: {error}")))?;
+    let model = traffic_model::read(&args.model)?;
+    let rows = rows(args, &model)?;
+    let zone = parse_zone(&model.zone).map_err(|error| {
+        let path = args.model.display();
+        Failure::work(format_args!(
+            "{path}: its time zone {:?} is not known here; {error}",
+            model.zone
+        ))
+    })?;
+    let calendar = Calendar::new(zone);
+    let told = rows.into_iter().map(|row| {
+        let values = row.values.iter().copied().collect::<Option<Vec<f64>>>();
+        let found = values.map(|traffic| {
+            let demand = Demand {
+                traffic: &traffic,
+                moment: Moment::of(row.at, &calendar),
+            };
+            needed(&model.function, &demand, args.target, bounds)
+        });
+        Count::of(row, found)
+    });
+    let report = Counts {
+        traffic: model.components.clone(),
+        target: args.target,
+        min: bounds.min(),
+        max: bounds.max(),
+        replicas: told.collect(),
+        model: Told::of(&model),
+    };
+    output::print(&report, args.output)
+}
+
+/// The traffic of each time, in the order of the model.
+fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<Row>, Failure> {
+    if let Some(file) = &args.file {
+        let names: Vec<&str> = model.components.iter().map(String::as_str).collect();
+        return columns::read(file, &names);
+    }
+    let at = args
+        .at
+        .ok_or_else(|| Failure::call("--traffic needs --at TIME"))?;
+    let known = model.components.join(", ");
+    let is_known = |name: &str| model.components.iter().any(|one| one == name);
+    if let Some((name, _)) = args.traffic.iter().find(|(name, _)| !is_known(name)) {
+        return Err(Failure::call(format_args!(
+            "--traffic: the model knows no {name:?}; accepted: {known}"
+        )));
+    }
+    let values = model.components.iter().map(|wanted| {
+        let mut named = args.traffic.iter().filter(|(name, _)| name == wanted);
+        match (named.next(), named.next()) {
+            (Some((_, value)), None) => Ok(Some(*value)),
+            _ => Err(Failure::call(format_args!(
+                "--traffic needs {wanted:?} once; accepted: a number for each of {known}"
+            ))),
+        }
+    });
+    let values = values.collect::<Result<_, _>>()?;
+    Ok(vec![Row { at, values }])
+}
+
+/// The counts for all times.
+#[derive(Debug, Serialize)]
+struct Counts {
+    model: Told,
+    /// The names of the kinds of traffic, in their order.
+    traffic: Vec<String>,
+    target: f64,
+    min: i32,
+    max: i32,
+    replicas: Vec<Count>,
+}
+
+/// The count for one time.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Count {
+    at: Timestamp,
+    traffic: Vec<Option<f64>>,
+    replicas: Option<i32>,
+    utilisation: Option<f64>,
+    limited_by: Option<&'static str>,
+}
+
+impl Count {
+    fn of(row: Row, found: Option<Needed>) -> Self {
+        let Row { at, values } = row;
+        Self {
+            at,
+            traffic: values,
+            replicas: found.map(|found| found.replicas),
+            utilisation: found.and_then(|found| found.utilisation),
+            limited_by: found.and_then(|found| found.limit).map(NeedLimit::as_str),
+        }
+    }
+}
+
+impl Report for Counts {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        for line in self.model.lines() {
+            writeln!(to, "{line}")?;
+        }
+        writeln!(
+            to,
+            "Target {}, {} to {} replicas.\n",
+            self.target, self.min, self.max
+        )?;
+        let titles = self.traffic.iter().map(Cell::new);
+        let rest = ["replicas", "utilisation", "limited by"].map(Cell::new);
+        let mut table = style.table([Cell::new("time")].into_iter().chain(titles).chain(rest));
+        for count in &self.replicas {
+            let number = |value: Option<f64>| {
+                value.map_or_else(|| "-".to_owned(), |one| format!("{one:.2}"))
+            };
+            let traffic = count.traffic.iter().map(|&value| Cell::new(number(value)));
+            let replicas = count
+                .replicas
+                .map_or_else(|| "-".to_owned(), |one| one.to_string());
+            let rest = [
+                replicas,
+                number(count.utilisation),
+                count.limited_by.unwrap_or_default().to_owned(),
+            ];
+            let cells = [Cell::new(count.at)].into_iter().chain(traffic);
+            table.add_row(cells.chain(rest.map(Cell::new)).collect::<Vec<_>>());
+        }
+        writeln!(to, "{table}")
+    }
+}

@@ -1,0 +1,166 @@
+//! `evenkeel train --traffic`: the utilisation of a target's Pods from the traffic that they take.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::cli::forecast::columns::{self, Row};
+use crate::cli::forecast::output_file;
+use crate::cli::forecast::progress::Bar;
+use crate::cli::forecast::traffic_model::Told;
+use crate::cli::forecast::values::parse_zone;
+use crate::cli::output::{self, Failure, Format, Report, Style};
+use evenkeel_core::forecast::Calendar;
+use evenkeel_sandbox::parallel::cores;
+use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
+
+/// The columns of a file with traffic.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Traffic")]
+pub(in crate::cli::forecast) struct Columns {
+    /// Make a model of the utilisation from these columns of traffic, each of all replicas together
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(super) traffic: Vec<String>,
+
+    /// The column of the utilisation of each replica, in any unit
+    #[arg(long, value_name = "COLUMN", requires = "traffic")]
+    utilisation: Option<String>,
+
+    /// The column of the replicas that took the traffic
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "replicas",
+        requires = "traffic"
+    )]
+    replicas: String,
+
+    /// The clock by which days and weeks are counted: UTC, local, or a name such as Europe/Berlin
+    #[arg(long, value_name = "ZONE", default_value = "UTC", requires = "traffic", value_parser = parse_zone)]
+    time_zone: TimeZone,
+}
+
+/// Where a model is fitted from and written to.
+pub(super) struct Call<'a> {
+    pub(super) columns: &'a Columns,
+    pub(super) files: &'a [PathBuf],
+    pub(super) output: &'a Path,
+    pub(super) threads: Option<NonZeroUsize>,
+    pub(super) format: Format,
+}
+
+pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
+    let Call {
+        columns,
+        files,
+        output,
+        threads,
+        format,
+    } = call;
+    let [file] = files else {
+        return Err(Failure::call(format_args!(
+            "--traffic learns from one file, and {} are given",
+            files.len()
+        )));
+    };
+    let names = columns.names()?;
+    let rows = columns::read(file, &columns.wanted(&names.utilisation)?)?;
+    let samples: Vec<TrafficSample> = rows.iter().filter_map(sample).collect();
+    let left_out = rows.len() - samples.len();
+    let settings = TrafficSettings::with(threads.unwrap_or_else(cores));
+    let mut bar = Bar::new(true);
+    bar.tell(
+        0.1,
+        "fitted on all but the newest day, judged on it, and fitted on all",
+    );
+    let fitted = fit_traffic(&samples, names, &settings);
+    bar.finish();
+    let model = fitted.map_err(|error| {
+        let file = file.display();
+        Failure::work(format_args!("{file}: {error}. No model is written"))
+    })?;
+    output_file::write(output, model.encode())?;
+    let report = Trained {
+        model: Told::of(&model),
+        samples: samples.len(),
+        left_out,
+    };
+    output::print(&report, *format)
+}
+
+impl Columns {
+    fn names(&self) -> Result<TrafficNames, Failure> {
+        let utilisation = self
+            .utilisation
+            .clone()
+            .ok_or_else(|| Failure::call("--traffic needs --utilisation COLUMN"))?;
+        let zone = self.time_zone.iana_name();
+        let zone = zone.ok_or_else(|| {
+            Failure::call("--time-zone: the local clock has no name; accepted: UTC, or a name such as Europe/Berlin")
+        })?;
+        Ok(TrafficNames {
+            components: self.traffic.clone(),
+            utilisation,
+            zone: zone.to_owned(),
+            calendar: Calendar::new(self.time_zone.clone()),
+        })
+    }
+
+    /// The columns of traffic, and after them those of replicas and utilisation.
+    fn wanted<'a>(&'a self, utilisation: &'a str) -> Result<Vec<&'a str>, Failure> {
+        let traffic = self.traffic.iter().map(String::as_str);
+        let wanted: Vec<&str> = traffic.chain([&*self.replicas, utilisation]).collect();
+        let mut sorted = wanted.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Failure::call(format_args!(
+                "column {:?} is named twice: of --traffic, --replicas and --utilisation each column is one",
+                pair[0]
+            ))),
+            None => Ok(wanted),
+        }
+    }
+}
+
+/// The sample in a row; `None` where something is missing, or there were no replicas.
+fn sample(row: &Row) -> Option<TrafficSample> {
+    let values = row.values.iter().copied().collect::<Option<Vec<f64>>>()?;
+    let (&[replicas, utilisation], traffic) =
+        values.split_last_chunk::<2>().map(|(a, b)| (b, a))?;
+    (replicas > 0.0).then(|| TrafficSample {
+        at: row.at,
+        traffic: traffic.to_vec(),
+        replicas,
+        utilisation,
+    })
+}
+
+/// A model that was written.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Trained {
+    model: Told,
+    samples: usize,
+    /// Rows with something missing, or without replicas.
+    left_out: usize,
+}
+
+impl Report for Trained {
+    fn print(&self, to: &mut dyn Write, _: Style) -> io::Result<()> {
+        for line in self.model.lines() {
+            writeln!(to, "{line}")?;
+        }
+        if self.left_out > 0 {
+            writeln!(
+                to,
+                "{} of {} rows were left out: something is missing there, or there were no replicas.",
+                self.left_out,
+                self.samples + self.left_out
+            )?;
+        }
+        Ok(())
+    }
+}
