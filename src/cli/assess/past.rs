@@ -171,6 +171,7 @@ impl Pasts {
     fn end(&self, question: &Question<'_>) -> Timestamp {
         let lag = match question {
             Question::Sums(signal, _) => self.past.lag(signal),
+            Question::Pods(_) => self.past.lag(&Signal::CPU),
             Question::Query(_) => SignedDuration::ZERO,
         };
         let end = self.until.checked_sub(lag).unwrap_or(self.until);
