@@ -85,8 +85,7 @@ impl TargetState {
             let problems = if self.missing_pods.are_missing() {
                 known.problems
             } else {
-                let signals: Vec<_> = target.measured().cloned().collect();
-                self.measure(observed, &signals, known, tick)
+                self.measure(observed, &target.measured(), known, tick)
             };
             resolved.problems.extend(problems);
         }
