@@ -10,6 +10,7 @@
 
 mod accuracy;
 pub mod arima;
+mod arima_gru;
 pub mod backtest;
 mod baseline;
 mod blend;
@@ -19,10 +20,12 @@ mod daily;
 mod elastic_net;
 mod ets;
 mod gbdt;
+mod gru;
 mod history;
 mod minimise;
 mod model;
 mod model_set;
+mod network;
 #[cfg(test)]
 mod noise;
 mod not_ready;
@@ -50,6 +53,9 @@ pub use history::{BRIDGED, Between, DailyHighs, History, Resolution, SampleError
 pub(crate) use model::forecast_together;
 pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
+pub use network::{
+    Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, ShapeError, WindowRows, add_products,
+};
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
 pub use peak::{

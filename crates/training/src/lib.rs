@@ -7,6 +7,7 @@
 mod boosting;
 mod held_out;
 mod judged;
+mod networks;
 mod peaks;
 mod synthetic;
 mod traffic;
@@ -15,7 +16,8 @@ mod trainer;
 pub use boosting::{BoostingError, BoostingSettings, Rows, fit, fit_mean};
 pub use held_out::learn;
 pub use judged::{Judged, judge};
+pub use networks::{NetworkError, NetworkSettings, fit_networks};
 pub use peaks::{GlobalSettings, OwnSettings, fit_global};
 pub use synthetic::synthetic;
 pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
-pub use trainer::Booster;
+pub use trainer::ModelTrainer;

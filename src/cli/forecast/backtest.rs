@@ -31,15 +31,16 @@ the largest horizon, knowing only what had come by then. Parameters are estimate
 origins and every 250 after it. The error at horizon 12 is that of the twelfth step alone.
 
 naive and seasonal-naive are the last value and that of a day ago; tes and s-hpa smooth; arima and ets are
-estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. auto blends naive,
-seasonal-naive, arima, ets and gbdt by what each was worth of late at each horizon. A service that
-scales by auto asks for the largest load until there is capacity, which `forecast replay` shows.
+estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. gru (recurrent networks)
+learns from the last 8,000, and arima-gru what arima misses on them. auto blends naive, seasonal-naive,
+arima, ets and gbdt by what each was worth of late at each horizon. A service that scales by auto asks
+for the largest load until there is capacity, which `forecast replay` shows.
 
 MAE, RMSE in the file's unit; MAPE, sMAPE in percent; MASE over the mean change from one value of
 training to the next; /NAIVE is the MAE over that of the last value as the forecast, and its mean over
 series is the geometric one, which no series dominates. 80% and 95% are the shares of values inside the
 intervals. Forecasts count below zero too, and held at 0 under CLIPPED. Times are those of this machine: of
-all estimations, which for trees take all cores, and of all updates and forecasts.
+all estimations, which for trees and networks take all cores, and of all updates and forecasts.
 
 A picture shows one file: with several, each has its own, its name put before `.svg`. Ctrl-C ends the
 work and prints what is there, labelled as partial; the exit code is 1 then.";

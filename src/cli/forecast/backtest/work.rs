@@ -9,7 +9,7 @@ use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{Forecast, Interval, ModelSet, NotReady, Shared};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::cores;
-use evenkeel_training::Booster;
+use evenkeel_training::ModelTrainer;
 
 use super::load::Load;
 use crate::cli::forecast::interrupt::Interrupt;
@@ -68,7 +68,7 @@ pub(super) struct Told {
 /// Runs everything that is wanted; `draw` keeps the forecasts themselves.
 pub(super) fn test(loads: &[Load], wanted: &Wanted, draw: bool, interrupt: &Interrupt) -> Tested {
     let shared = Shared {
-        trainer: Some(Arc::new(Booster::with(cores()))),
+        trainer: Some(Arc::new(ModelTrainer::with(cores()))),
         ..Shared::default()
     };
     let size = |load: &Load| count_as_f64(load.recorded.values().len());
