@@ -58,6 +58,7 @@ pub use network::{
 };
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
+pub(crate) use peak::A_TENTH;
 pub use peak::{
     Cover, Followed, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes,
     OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs,
