@@ -184,14 +184,14 @@ impl<'a> Parts<'a> {
         let mut backward = Backward::new(shape);
         let outputs = shape.outputs;
         let mut errors = vec![[0.0_f64; FACTORS.len()]; outputs];
-        let share = 1.0 / count_as_f64(members.len());
+        let each = 1.0 / count_as_f64(members.len());
         for index in self.from..self.rows.len() {
             let (window, targets, weight) = self.rows.row(index);
             let mut mean = vec![0.0_f64; outputs];
             for parameters in &*members {
                 let answer = backward.answer(parameters, window);
                 for (mean, answer) in mean.iter_mut().zip(answer) {
-                    *mean += share * f64::from(*answer);
+                    *mean += each * f64::from(*answer);
                 }
             }
             for ((errors, mean), target) in errors.iter_mut().zip(&mean).zip(targets) {
@@ -249,8 +249,10 @@ fn fit_one(
             gradient.fill(0.0);
             let rows = batch.iter().map(|&index| parts.rows.row(index));
             backward.add(&parameters, rows, &mut gradient);
-            let share = narrowed(1.0 / count_as_f64(batch.len())).unwrap_or_default();
-            gradient.iter_mut().for_each(|slope| *slope *= share);
+            let each = narrowed(1.0 / count_as_f64(batch.len())).unwrap_or_default();
+            for slope in &mut gradient {
+                *slope *= each;
+            }
             method.step(&mut parameters, &gradient, rate);
         }
         let error = parts.judged(&parameters, &mut backward);
