@@ -49,6 +49,7 @@ pub use accuracy::{Accuracy, Scorecard};
 pub use calendar::Calendar;
 pub use context::{Context, Shared};
 pub use elastic_net::{ElasticNet, Linear, Moments, NotSettled};
+pub use gru::{NETWORK_ROWS, NETWORK_WINDOW};
 pub use history::{BRIDGED, Between, DailyHighs, History, Resolution, SampleError};
 pub(crate) use model::forecast_together;
 pub use model::{Model, Request};

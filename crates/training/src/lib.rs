@@ -7,17 +7,23 @@
 mod boosting;
 mod held_out;
 mod judged;
+mod network_file;
 mod networks;
 mod peaks;
 mod synthetic;
+mod tensors;
 mod traffic;
+mod trained_once;
 mod trainer;
 
 pub use boosting::{BoostingError, BoostingSettings, Rows, fit, fit_mean};
 pub use held_out::learn;
 pub use judged::{Judged, judge};
+pub use network_file::{HeldOutError, NetworkDescription, NetworkFile};
 pub use networks::{NetworkError, NetworkSettings, fit_networks};
 pub use peaks::{GlobalSettings, OwnSettings, fit_global};
 pub use synthetic::synthetic;
+pub use tensors::{MODEL_VERSION, ModelFileError};
 pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
+pub use trained_once::TrainedOnce;
 pub use trainer::ModelTrainer;

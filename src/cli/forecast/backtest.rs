@@ -1,6 +1,6 @@
 //! `evenkeel forecast backtest`: how well models would have forecast past loads.
 
-mod load;
+mod filed;
 mod picture;
 mod results;
 mod work;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::file::{self, Selection};
 use super::interrupt::Interrupt;
-use super::values::{Output, parse_output, parse_zone};
+use super::load::{self, Load};
+use super::values::{Output, parse_horizon, parse_output, parse_zone};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::ModelSet;
-use load::Load;
+use filed::Filed;
 use work::{Tested, Wanted};
 
 const EXAMPLES: &str = "\
@@ -78,19 +78,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     time_zone: TimeZone,
 
+    /// Networks that `evenkeel train --gru` or `--arima-gru` made, in place of ones that are trained here
+    #[arg(long, value_name = "FILE")]
+    model_file: Option<PathBuf>,
+
     /// The column of values, where there are several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-}
-
-/// The most steps ahead: a day of 5-minute steps.
-const FARTHEST: usize = 288;
-
-fn parse_horizon(text: &str) -> Result<NonZeroUsize, String> {
-    let steps = text.parse::<NonZeroUsize>().ok();
-    steps
-        .filter(|steps| steps.get() <= FARTHEST)
-        .ok_or_else(|| format!("accepted: a number of steps from 1 to {FARTHEST}"))
 }
 
 fn parse_span(text: &str) -> Result<SignedDuration, String> {
@@ -106,9 +100,22 @@ fn parse_span(text: &str) -> Result<SignedDuration, String> {
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = wanted(args)?;
     let pictures = pictures(args, &wanted)?;
-    let loads = args.files.iter().map(|path| read(args, path));
+    let column = args.column.as_deref();
+    let loads = args
+        .files
+        .iter()
+        .map(|path| load::read(path, column, farthest(args)));
     let loads: Vec<Load> = loads.collect::<Result<_, _>>()?;
-    let tested = work::test(&loads, &wanted, !pictures.is_empty(), &Interrupt::listen()?);
+    let filed = args.model_file.as_deref();
+    let filed = filed.map(|path| Filed::read(path, &wanted.models, farthest(args), &loads));
+    let filed = filed.transpose()?;
+    let tested = work::test(
+        &loads,
+        &wanted,
+        filed.as_ref(),
+        !pictures.is_empty(),
+        &Interrupt::listen()?,
+    );
     let report = results::report(&tested, &wanted);
     for output in &args.output {
         if let Output::Numbers(format) = output {
@@ -180,16 +187,9 @@ fn picture_of(path: &Path, load: &Load, count: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{}.svg", load.name))
 }
 
-fn read(args: &Args, path: &Path) -> Result<Load, Failure> {
-    let wanted = Selection {
-        column: args.column.as_deref(),
-        from: None,
-        to: None,
-    };
-    let samples = file::read(path, &wanted)?;
+fn farthest(args: &Args) -> NonZeroUsize {
     let farthest = args.horizon.iter().max().copied();
-    Load::new(path, &samples, farthest.unwrap_or(NonZeroUsize::MIN))
-        .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
+    farthest.unwrap_or(NonZeroUsize::MIN)
 }
 
 fn interrupted(tested: &Tested) -> Result<(), Failure> {

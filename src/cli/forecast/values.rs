@@ -1,5 +1,6 @@
 //! Values of the flags of `forecast plot` and `forecast replay`, and the answers to values that are not accepted.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use evenkeel_http_client::Uri;
@@ -33,6 +34,16 @@ pub(super) fn parse_output(text: &str) -> Result<Output, String> {
         ),
         _ => Err("accepted: table, json, yaml, svg, or a file that ends in .svg".to_owned()),
     }
+}
+
+/// The most steps ahead: a day of 5-minute steps.
+const FARTHEST: usize = 288;
+
+pub(super) fn parse_horizon(text: &str) -> Result<NonZeroUsize, String> {
+    let steps = text.parse::<NonZeroUsize>().ok();
+    steps
+        .filter(|steps| steps.get() <= FARTHEST)
+        .ok_or_else(|| format!("accepted: a number of steps from 1 to {FARTHEST}"))
 }
 
 pub(super) fn parse_url(text: &str) -> Result<Uri, String> {

@@ -8,7 +8,7 @@
 use std::num::NonZeroUsize;
 
 use super::arima::Arima;
-use super::gru::{LEAST, ROWS, STEPS, add, keep, told};
+use super::gru::{LEAST, NETWORK_ROWS, NETWORK_WINDOW, add, keep, told};
 use super::network::{Corrector, Example};
 use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
@@ -38,7 +38,7 @@ impl Followed {
         if self.have >= arima.need() {
             let mut expected = [0.0];
             arima.predict(&mut expected);
-            keep(&mut self.errors, value - expected[0], STEPS);
+            keep(&mut self.errors, value - expected[0], NETWORK_WINDOW);
         } else {
             self.have += 1;
         }
@@ -61,14 +61,14 @@ impl ArimaGru {
     fn examples(&self, mut arima: Arima, values: &[f64]) -> Vec<Example> {
         let mut followed = Followed::default();
         let horizon = self.horizon.get();
-        let newest = &values[values.len().saturating_sub(ROWS)..];
+        let newest = &values[values.len().saturating_sub(NETWORK_ROWS)..];
         let mut examples = Vec::new();
         for (&value, after) in newest.iter().zip(1..) {
             followed.observe(&mut arima, value);
             let Some(coming) = newest.get(after..after + horizon) else {
                 break;
             };
-            if followed.errors.len() == STEPS {
+            if followed.errors.len() == NETWORK_WINDOW {
                 let mut expected = vec![0.0; horizon];
                 arima.predict(&mut expected);
                 let missed = coming.iter().zip(expected);
@@ -86,7 +86,7 @@ impl PointModel for ArimaGru {
     const NAME: &'static str = "arima-gru";
 
     fn need(&self) -> usize {
-        let first = self.arima.need() + STEPS;
+        let first = self.arima.need() + NETWORK_WINDOW;
         if self.fitted.is_some() {
             first
         } else {
@@ -100,7 +100,7 @@ impl PointModel for ArimaGru {
         trainer: Option<&dyn Trainer>,
     ) -> Result<usize, NotEnoughHistory> {
         let not_enough = NotEnoughHistory {
-            need: Arima::default().need() + STEPS + LEAST + self.horizon.get(),
+            need: Arima::default().need() + NETWORK_WINDOW + LEAST + self.horizon.get(),
             have: values.len(),
         };
         let trainer = trainer.filter(|_| values.len() >= not_enough.need);
@@ -111,7 +111,7 @@ impl PointModel for ArimaGru {
         self.fitted = Some(fitted.ok_or(not_enough)?);
         self.arima = arima;
         self.followed = Followed::default();
-        Ok(values.len().min(ROWS))
+        Ok(values.len().min(NETWORK_ROWS))
     }
 
     fn is_fitted(&self) -> bool {

@@ -14,11 +14,11 @@ use super::point_model::PointModel;
 use super::trainer::Trainer;
 
 /// The number of newest values that networks learn from.
-pub(super) const ROWS: usize = 8000;
+pub const NETWORK_ROWS: usize = 8000;
 /// The rows that there have to be.
 pub(super) const LEAST: usize = 60;
 /// The differences that are read.
-pub(super) const STEPS: usize = 32;
+pub const NETWORK_WINDOW: usize = 32;
 /// The origins that intervals are first learnt on.
 pub(super) const JUDGED: usize = 500;
 
@@ -43,7 +43,7 @@ impl GruModel {
 
     /// The values that an estimation takes.
     const fn enough(&self) -> usize {
-        LEAST + STEPS + self.horizon.get()
+        LEAST + NETWORK_WINDOW + self.horizon.get()
     }
 }
 
@@ -60,7 +60,7 @@ impl PointModel for GruModel {
 
     fn need(&self) -> usize {
         if self.fitted.is_some() {
-            STEPS + 1
+            NETWORK_WINDOW + 1
         } else {
             self.enough()
         }
@@ -77,11 +77,11 @@ impl PointModel for GruModel {
         };
         let trainer = trainer.filter(|_| values.len() >= not_enough.need);
         let trainer = trainer.ok_or(not_enough)?;
-        let newest = &values[values.len().saturating_sub(ROWS)..];
-        let origins = newest.windows(STEPS + 1 + self.horizon.get());
+        let newest = &values[values.len().saturating_sub(NETWORK_ROWS)..];
+        let origins = newest.windows(NETWORK_WINDOW + 1 + self.horizon.get());
         let example = |values: &[f64]| {
-            let (known, coming) = values.split_at(STEPS + 1);
-            let rise = |value: &f64| value - known[STEPS];
+            let (known, coming) = values.split_at(NETWORK_WINDOW + 1);
+            let rise = |value: &f64| value - known[NETWORK_WINDOW];
             Example {
                 recent: differences(known),
                 missed: coming.iter().map(rise).collect(),
@@ -91,7 +91,7 @@ impl PointModel for GruModel {
         let fitted = Corrector::fitted(&examples, self.fitted.as_ref(), trainer);
         self.fitted = Some(fitted.ok_or(not_enough)?);
         self.values.clear();
-        Ok(values.len().min(STEPS + 1 + JUDGED))
+        Ok(values.len().min(NETWORK_WINDOW + 1 + JUDGED))
     }
 
     fn is_fitted(&self) -> bool {
@@ -104,7 +104,7 @@ impl PointModel for GruModel {
     }
 
     fn observe(&mut self, value: f64) {
-        keep(&mut self.values, value, STEPS + 1);
+        keep(&mut self.values, value, NETWORK_WINDOW + 1);
     }
 
     fn restart(&mut self) {

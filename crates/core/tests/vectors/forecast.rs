@@ -293,12 +293,12 @@ impl GruCase {
     fn layer(&self, layer: usize) -> Vec<f32> {
         let named = |kind: &str| self.weights[&format!("{kind}_l{layer}")].clone();
         let matrix = |kind: &str| {
-            let rows: Vec<Vec<f64>> = serde_json::from_value(named(kind)).unwrap();
+            let rows: Vec<Vec<f64>> = serde_json::from_value(named(kind)).expect(kind);
             let columns = 0..rows[0].len();
             let turned = columns.flat_map(|column| rows.iter().map(move |row| row[column]));
             turned.collect::<Vec<f64>>()
         };
-        let biases = |kind: &str| serde_json::from_value::<Vec<f64>>(named(kind)).unwrap();
+        let biases = |kind: &str| serde_json::from_value::<Vec<f64>>(named(kind)).expect(kind);
         let parts = [
             matrix("weight_ih"),
             matrix("weight_hh"),
@@ -310,7 +310,9 @@ impl GruCase {
 }
 
 fn narrow(values: &[f64]) -> Vec<f32> {
-    let each = values.iter().map(|&value| narrowed(value).unwrap());
+    let each = values
+        .iter()
+        .map(|&value| narrowed(value).expect("a number of a file of vectors is near one"));
     each.collect()
 }
 

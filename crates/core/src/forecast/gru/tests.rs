@@ -61,7 +61,9 @@ impl Trainer for Same {
 }
 
 fn follow(model: &mut impl PointModel, values: &[f64]) {
-    values.iter().for_each(|&value| model.observe(value));
+    for &value in values {
+        model.observe(value);
+    }
 }
 
 fn fitted<M: PointModel>(mut model: M, values: &[f64], trainer: &Same) -> M {
@@ -107,7 +109,10 @@ fn a_row_has_the_differences_before_an_origin_and_those_after_it() {
     values[199] = 24.0;
     fitted(GruModel::towards(HORIZON), &values, &trainer);
     let rows = trainer.rows();
-    assert_eq!((rows.len(), rows.lengths()), (200 - 35, (STEPS, 3)));
+    assert_eq!(
+        (rows.len(), rows.lengths()),
+        (200 - 35, (NETWORK_WINDOW, 3))
+    );
     let (window, targets, weight) = rows.row(164);
     // At 10: half of the values before it are 4 above.
     assert!((window[31] - 2.0).abs() < 1e-6 && window[30].abs() < 1e-6);
@@ -129,7 +134,7 @@ fn arima_is_corrected_by_what_it_missed() {
         errors.push(value - expected[0]);
         alone.observe(value);
     }
-    let newest = &errors[errors.len() - STEPS..];
+    let newest = &errors[errors.len() - NETWORK_WINDOW..];
     let size = newest.iter().map(|error| error.abs()).sum::<f64>() / 32.0;
     let expected: Vec<f64> = means(&alone, 5)
         .iter()
