@@ -39,6 +39,7 @@ mod scored_model;
 mod selected;
 mod series;
 mod smoothing;
+mod swish_net;
 mod traffic;
 mod trainer;
 mod trees;
@@ -55,7 +56,8 @@ pub(crate) use model::forecast_together;
 pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
 pub use network::{
-    Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, ShapeError, WindowRows, add_products,
+    Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, SWISH_STEPS, ShapeError, SwishInput,
+    SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
 };
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
@@ -73,6 +75,7 @@ pub use series::{Series, SeriesError, Usable};
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,
 };
+pub use swish_net::{SwishLoad, SwishWindow};
 pub use traffic::{
     HeldOutDay, LinearResidual, Moment, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
     TrafficModelError,

@@ -15,7 +15,7 @@ use evenkeel_core::forecast::{Gru, GruNetwork, NetworkShape, ShapeError, WindowR
 use evenkeel_core::random::Random;
 use evenkeel_core::units::{count_as_f64, narrowed};
 
-use adamw::AdamW;
+pub(crate) use adamw::AdamW;
 use gradient::Backward;
 
 /// How networks are fitted.
@@ -219,7 +219,7 @@ impl<'a> Parts<'a> {
 }
 
 /// The factors that an answer may be multiplied by.
-const FACTORS: [f32; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
+pub(crate) const FACTORS: [f32; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 
 /// One network.
 fn fit_one(
@@ -283,7 +283,7 @@ fn beginning(shape: NetworkShape, source: Random) -> Vec<f32> {
 }
 
 /// Fisher and Yates.
-fn shuffle(order: &mut [usize], source: Random) {
+pub(crate) fn shuffle(order: &mut [usize], source: Random) {
     for index in (1..order.len()).rev() {
         let step = u64::try_from(index).unwrap_or(u64::MAX);
         order.swap(index, source.below(step, index + 1));

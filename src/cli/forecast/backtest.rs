@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 
 use super::interrupt::Interrupt;
 use super::load::{self, Load};
-use super::values::{Output, parse_horizon, parse_output, parse_zone};
+use super::values::{Output, given_twice, parse_horizon, parse_output, parse_zone};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::ModelSet;
 use filed::Filed;
@@ -32,7 +32,8 @@ origins and every 250 after it. The error at horizon 12 is that of the twelfth s
 
 naive and seasonal-naive are the last value and that of a day ago; tes and s-hpa smooth; arima and ets are
 estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. gru (recurrent networks)
-learns from the last 8,000, and arima-gru what arima misses on them. auto blends naive, seasonal-naive,
+learns from the last 8,000, and arima-gru what arima misses on them; swish-net
+knows many loads, from a file. auto blends naive, seasonal-naive,
 arima, ets and gbdt by what each was worth of late at each horizon. A service that scales by auto asks
 for the largest load until there is capacity, which `forecast replay` shows.
 
@@ -78,7 +79,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     time_zone: TimeZone,
 
-    /// Networks that `evenkeel train --gru` or `--arima-gru` made, in place of ones that are trained here
+    /// Networks that `evenkeel train` made, in place of ones that are trained here; swish-net needs one
     #[arg(long, value_name = "FILE")]
     model_file: Option<PathBuf>,
 
@@ -109,6 +110,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let filed = args.model_file.as_deref();
     let filed = filed.map(|path| Filed::read(path, &wanted.models, farthest(args), &loads));
     let filed = filed.transpose()?;
+    if wanted.models.contains(&ModelSet::SwishNet)
+        && filed
+            .as_ref()
+            .is_none_or(|filed| filed.model() != ModelSet::SwishNet)
+    {
+        return Err(Failure::call(
+            "swish-net is not trained here; accepted with --model-file and what `evenkeel train --swish-net` made",
+        ));
+    }
     let tested = work::test(
         &loads,
         &wanted,
@@ -150,12 +160,6 @@ fn wanted(args: &Args) -> Result<Wanted, Failure> {
         models: args.models.clone(),
         horizons,
     })
-}
-
-fn given_twice<T: PartialEq>(values: &[T]) -> Option<&T> {
-    let mut each = values.iter().enumerate();
-    let twice = each.find(|(index, value)| values[..*index].contains(value));
-    twice.map(|(_, value)| value)
 }
 
 /// The files to draw; a picture with too many panels is refused.

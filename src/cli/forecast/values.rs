@@ -77,6 +77,13 @@ pub(super) fn parse_target(text: &str) -> Result<Ratio, String> {
         .ok_or_else(|| "accepted: a percentage above 0 %, such as 60%".to_owned())
 }
 
+/// The first of `values` that was there before.
+pub(super) fn given_twice<T: PartialEq>(values: &[T]) -> Option<&T> {
+    let mut each = values.iter().enumerate();
+    let twice = each.find(|(index, value)| values[..*index].contains(value));
+    twice.map(|(_, value)| value)
+}
+
 /// Models that follow the 15-second steps of a target as they come.
 pub(super) fn parse_followed(text: &str) -> Result<ModelSet, String> {
     let followed = ModelSet::ALL.iter().filter(|model| !model.is_fitted());

@@ -197,7 +197,7 @@ fn what_no_backtest_can_be_made_of_is_refused() {
     refused(
         &["--models", "holt"],
         "",
-        &["holt", "ets, gbdt, gru or arima-gru"],
+        &["holt", "gbdt, gru, arima-gru or swish-net"],
     );
     refused(
         &["--models", "tes,tes"],

@@ -179,3 +179,55 @@ fn files_that_are_no_such_model_or_know_too_much_are_refused() {
         ],
     );
 }
+
+#[test]
+fn one_network_for_many_loads_forecasts_those_that_it_knows_and_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two, other] = [("one.csv", 180), ("two.csv", 240), ("other.csv", 200)]
+        .map(|(name, values)| load(folder.path(), name, values));
+    let net = folder.path().join("many.safetensors");
+    let files = [text(&one), text(&two), "-o", text(&net), "--format", "json"];
+    let report = evenkeel(&[&["train", "--swish-net"], &files[..]].concat()).json();
+    let loads = report["loads"].as_array().unwrap();
+    assert_eq!((&loads[0]["name"], loads.len()), (&"one".into(), 2));
+    assert!(std::fs::metadata(&net).unwrap().len() < 1 << 20);
+    let models = ["--models", "swish-net"];
+    let tested = backtest(&one, &net, &models).json();
+    let (told, found) = (
+        &loads[0]["accuracy"][0]["mae"],
+        &tested["results"][0]["mae"],
+    );
+    assert!(
+        (number(told) - number(found)).abs() < 1e-9 * number(found),
+        "{tested}"
+    );
+    let unknown = backtest(&other, &net, &models).json();
+    assert!(number(&unknown["results"][1]["mae"]) > 0.0, "{unknown}");
+    let lacking = evenkeel(&["forecast", "backtest", text(&one), "--models", "swish-net"]);
+    refused(
+        &lacking,
+        &["swish-net is not trained here; accepted with --model-file"],
+    );
+    let twice = [
+        "train",
+        "--swish-net",
+        text(&one),
+        text(&one),
+        "-o",
+        text(&net),
+    ];
+    refused(&evenkeel(&twice), &["two loads have the name one"]);
+    let resumed = [
+        "train",
+        "--gru",
+        text(&one),
+        "--resume",
+        text(&net),
+        "-o",
+        text(&net),
+    ];
+    refused(
+        &evenkeel(&resumed),
+        &["the model is of the kind swish-net; accepted: gru, arima-gru"],
+    );
+}

@@ -16,6 +16,7 @@ use super::model::Model;
 use super::point_model::PointModel as _;
 use super::rolling::Rolling;
 use super::smoothing::{self, Alpha, Variant};
+use super::swish_net::SwishModel;
 
 /// The models that a load is forecast with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +43,8 @@ pub enum ModelSet {
     Gru,
     /// An ARIMA model, and recurrent networks on what it misses.
     ArimaGru,
+    /// One network for many loads, alone.
+    SwishNet,
 }
 
 /// The members of the blend.
@@ -56,7 +59,7 @@ const BLENDED: [ModelSet; 5] = [
 /// A word that names no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru or arima-gru"
+    "{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
 )]
 pub struct UnknownModel {
     /// The word that was refused.
@@ -64,7 +67,7 @@ pub struct UnknownModel {
 }
 
 impl ModelSet {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Auto,
         Self::SHpa,
         Self::Tes,
@@ -75,14 +78,16 @@ impl ModelSet {
         Self::Gbdt,
         Self::Gru,
         Self::ArimaGru,
+        Self::SwishNet,
     ];
 
-    /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`].
+    /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`] or, of
+    /// `swish-net`, before.
     #[must_use]
     pub const fn is_fitted(self) -> bool {
         matches!(
             self,
-            Self::Arima | Self::Ets | Self::Gbdt | Self::Gru | Self::ArimaGru
+            Self::Arima | Self::Ets | Self::Gbdt | Self::Gru | Self::ArimaGru | Self::SwishNet
         )
     }
 
@@ -100,6 +105,7 @@ impl ModelSet {
             Self::Gbdt => Gbdt::NAME,
             Self::Gru => GruModel::NAME,
             Self::ArimaGru => ArimaGru::NAME,
+            Self::SwishNet => SwishModel::NAME,
         }
     }
 
@@ -123,6 +129,7 @@ impl ModelSet {
             Self::Gbdt => Box::new(Gbdt::towards(horizon)),
             Self::Gru => Box::new(Rolling::towards(GruModel::towards(horizon), horizon)),
             Self::ArimaGru => Box::new(Rolling::towards(ArimaGru::towards(horizon), horizon)),
+            Self::SwishNet => Box::new(SwishModel::towards(horizon)),
         }
     }
 }
@@ -155,7 +162,7 @@ mod tests {
             assert_eq!(set.model(NonZeroUsize::MIN).name(), set.as_str());
         }
         let refused = "holt".parse::<ModelSet>().unwrap_err().to_string();
-        let told = "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru or arima-gru";
+        let told = "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net";
         assert_eq!(refused, told);
     }
 }

@@ -8,9 +8,11 @@ mod activation;
 mod corrector;
 mod dense;
 mod gru;
+mod swish;
 mod windowed;
 
 pub(super) use corrector::{Corrector, Example};
 pub use dense::Dense;
 pub use gru::{Gru, GruWeights, Hidden, add_products};
+pub use swish::{SWISH_STEPS, SwishInput, SwishNet, SwishPass, SwishShape, SwishWeights};
 pub use windowed::{GruNetwork, NetworkShape, ShapeError, WindowRows};

@@ -8,7 +8,7 @@ const EPSILON: f32 = 1e-8;
 
 /// The state of the method.
 #[derive(Debug, Clone)]
-pub(super) struct AdamW {
+pub(crate) struct AdamW {
     decay: f32,
     /// The running means of the gradient and of its square.
     means: [Vec<f32>; 2],
@@ -18,7 +18,7 @@ pub(super) struct AdamW {
 
 impl AdamW {
     /// For so many parameters, which decay by this share of the rate at each step.
-    pub(super) fn new(count: usize, decay: f32) -> Self {
+    pub(crate) fn new(count: usize, decay: f32) -> Self {
         Self {
             decay,
             means: [vec![0.0; count], vec![0.0; count]],
@@ -27,7 +27,7 @@ impl AdamW {
     }
 
     /// Moves `parameters` against `gradient`.
-    pub(super) fn step(&mut self, parameters: &mut [f32], gradient: &[f32], rate: f32) {
+    pub(crate) fn step(&mut self, parameters: &mut [f32], gradient: &[f32], rate: f32) {
         for (of_zero, kept) in self.of_zero.iter_mut().zip(KEPT) {
             *of_zero *= kept;
         }

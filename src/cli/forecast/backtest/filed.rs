@@ -7,16 +7,23 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::cli::forecast::load::Load;
-use crate::cli::forecast::network_model;
+use crate::cli::forecast::network_model::{self, AnyNetwork};
 use crate::cli::output::Failure;
-use evenkeel_core::forecast::{ModelSet, Shared};
+use evenkeel_core::forecast::{ModelSet, Shared, SwishLoad, SwishNet};
 use evenkeel_sandbox::parallel::cores;
-use evenkeel_training::{ModelTrainer, NetworkFile, TrainedOnce};
+use evenkeel_training::{LearntLoad, ModelTrainer, SwishFile, TrainedOnce};
 
 /// The model in a file.
 pub(super) struct Filed {
     model: ModelSet,
-    file: NetworkFile,
+    holds: Holds,
+}
+
+enum Holds {
+    /// What the model reads besides any load.
+    Load(Shared),
+    /// One network for many loads, and the names of those that it knows.
+    Many(Arc<SwishNet>, Vec<String>),
 }
 
 impl Filed {
@@ -28,23 +35,42 @@ impl Filed {
         farthest: NonZeroUsize,
         loads: &[Load],
     ) -> Result<Self, Failure> {
-        let file = network_model::read(path)?;
-        let told = &file.description;
-        let model = told.model().filter(|model| models.contains(model));
-        let model = model.ok_or_else(|| {
+        let read = network_model::read_any(path)?;
+        let kind = match &read {
+            AnyNetwork::Load(file) => file.description.kind.clone(),
+            AnyNetwork::Many(file) => file.description.kind.clone(),
+        };
+        let mut of_kind = models.iter().filter(|model| model.as_str() == kind);
+        let model = *of_kind.next().ok_or_else(|| {
             Failure::call(format_args!(
-                "--model-file {} holds a model of the kind {}, which --models does not name",
+                "--model-file {} holds a model of the kind {kind}, which --models does not name",
                 path.display(),
-                told.kind
             ))
         })?;
-        for load in loads {
-            network_model::is_for(&file, path, model, load, farthest)?;
-            if told.series == load.name {
-                is_unseen(path, load, told.learnt_to)?;
+        let holds = match read {
+            AnyNetwork::Load(file) => {
+                for load in loads {
+                    network_model::is_for(&file, path, model, load, farthest)?;
+                    if file.description.series == load.name {
+                        is_unseen(path, load, file.description.learnt_to)?;
+                    }
+                }
+                let trainer = TrainedOnce::with(file.networks, ModelTrainer::with(cores()));
+                Holds::Load(Shared {
+                    trainer: Some(Arc::new(trainer)),
+                    ..Shared::default()
+                })
             }
-        }
-        Ok(Self { model, file })
+            AnyNetwork::Many(SwishFile { description, net }) => {
+                let known = description.loads;
+                for (load, learnt) in pairs(loads, &known) {
+                    is_unseen(path, load, learnt.learnt_to)?;
+                }
+                let names = known.into_iter().map(|learnt| learnt.name);
+                Holds::Many(Arc::new(net), names.collect())
+            }
+        };
+        Ok(Self { model, holds })
     }
 
     pub(super) const fn model(&self) -> ModelSet {
@@ -52,16 +78,32 @@ impl Filed {
     }
 
     /// What the model reads besides the load.
-    pub(super) fn shared(&self) -> Shared {
-        let networks = self.file.networks.clone();
-        Shared {
-            trainer: Some(Arc::new(TrainedOnce::with(
-                networks,
-                ModelTrainer::with(cores()),
-            ))),
-            ..Shared::default()
+    pub(super) fn shared(&self, load: &Load) -> Shared {
+        match &self.holds {
+            Holds::Load(shared) => Shared {
+                trainer: shared.trainer.clone(),
+                ..Shared::default()
+            },
+            Holds::Many(net, names) => Shared {
+                swish: Some(SwishLoad {
+                    net: Arc::clone(net),
+                    category: names.iter().position(|name| *name == load.name),
+                }),
+                ..Shared::default()
+            },
         }
     }
+}
+
+/// The loads that a network has learnt before, with what it knows of them.
+fn pairs<'a>(
+    loads: &'a [Load],
+    known: &'a [LearntLoad],
+) -> impl Iterator<Item = (&'a Load, &'a LearntLoad)> {
+    loads.iter().filter_map(|load| {
+        let learnt = known.iter().find(|learnt| learnt.name == load.name)?;
+        Some((load, learnt))
+    })
 }
 
 /// Refuses what was learnt up to a time from which on the load is judged.

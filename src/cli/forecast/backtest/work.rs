@@ -89,7 +89,7 @@ pub(super) fn test(
         let mut models = Vec::new();
         for &model in &wanted.models {
             let of_file = filed.filter(|filed| filed.model() == model);
-            let of_file = of_file.map(Filed::shared);
+            let of_file = of_file.map(|filed| filed.shared(load));
             let shared = of_file.as_ref().unwrap_or(&shared);
             let run = Run::new(&load.recorded, model, &wanted.horizons, shared);
             let mut tell = |share: f64| {

@@ -25,8 +25,8 @@ use evenkeel_training::{
 
 /// What networks are trained for.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Networks of one load")]
-#[command(group = ArgGroup::new("networks").args(["gru", "arima_gru"]))]
+#[command(next_help_heading = "Networks")]
+#[command(group = ArgGroup::new("networks").args(["gru", "arima_gru", "swish_net"]))]
 pub(in crate::cli::forecast) struct Flags {
     /// Train recurrent networks on the differences of a load from its last value
     #[arg(long)]
@@ -35,6 +35,10 @@ pub(in crate::cli::forecast) struct Flags {
     /// Train recurrent networks on what ARIMA misses
     #[arg(long)]
     pub(super) arima_gru: bool,
+
+    /// Train one network on many loads, which it knows by name and time
+    #[arg(long)]
+    pub(super) swish_net: bool,
 
     /// Go on from the networks in a file of the same kind
     #[arg(long, value_name = "FILE", requires = "networks")]
@@ -46,13 +50,21 @@ pub(in crate::cli::forecast) struct Flags {
 }
 
 impl Flags {
-    /// The model that is wanted.
+    /// The model of one load that is wanted.
     pub(super) const fn model(&self) -> Option<ModelSet> {
         match (self.gru, self.arima_gru) {
             (true, _) => Some(ModelSet::Gru),
             (_, true) => Some(ModelSet::ArimaGru),
             _ => None,
         }
+    }
+
+    pub(super) fn resume(&self) -> Option<&Path> {
+        self.resume.as_deref()
+    }
+
+    pub(super) const fn steps(&self) -> NonZeroUsize {
+        self.steps
     }
 }
 
@@ -150,12 +162,6 @@ fn described(
         ModelSet::ArimaGru => "errors of ARIMA's forecasts of the next step",
         _ => "differences from the last value",
     };
-    let accuracy = scores.iter().map(|score| HeldOutError {
-        steps: score.horizon.get(),
-        forecasts: score.forecasts,
-        mae: score.mae,
-        naive_mae: score.naive_mae,
-    });
     let shape = networks.first().map(GruNetwork::shape);
     NetworkDescription {
         kind: model.to_string(),
@@ -169,8 +175,24 @@ fn described(
         window: NETWORK_WINDOW,
         hidden: shape.map_or(0, |shape| shape.hidden),
         horizon: shape.map_or(0, |shape| shape.outputs),
-        accuracy: accuracy.collect(),
+        accuracy: held_out(scores),
     }
+}
+
+/// What is told of forecasts on what was held out.
+pub(super) fn held_out(scores: &[Score]) -> Vec<HeldOutError> {
+    let told = scores.iter().map(|score| HeldOutError {
+        steps: score.horizon.get(),
+        forecasts: score.forecasts,
+        mae: score.mae,
+        naive_mae: score.naive_mae,
+    });
+    told.collect()
+}
+
+/// A ratio in a table.
+pub(super) fn told(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
 impl Report for NetworkDescription {
@@ -200,14 +222,12 @@ impl Report for NetworkDescription {
         let header = ["steps", "forecasts", "MAE", "/naive"].map(Cell::new);
         let mut table = style.table(header);
         for one in accuracy {
-            let ratio = (one.naive_mae > 0.0)
-                .then(|| format!("{:.3}", one.mae / one.naive_mae))
-                .unwrap_or_else(|| "-".to_owned());
+            let ratio = (one.naive_mae > 0.0).then(|| one.mae / one.naive_mae);
             table.add_row([
                 Cell::new(one.steps),
                 Cell::new(one.forecasts),
                 Cell::new(format!("{:.4}", one.mae)),
-                Cell::new(ratio),
+                Cell::new(told(ratio)),
             ]);
         }
         writeln!(to, "{table}")
