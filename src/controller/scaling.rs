@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use self::own_fits::OwnFits;
 use self::plans::Plans;
 use self::refill::{Progress, Wish};
-use self::targets::{FitBatch, Fitted, Targets, Tick, Ticked};
+use self::targets::{FitTold, FitWork, Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
@@ -145,14 +145,14 @@ impl Scaling {
                     // The next batch waits while one is fitted, and the one after it is not chosen yet.
                     if let Ok(place) = batches.try_reserve() {
                         let batch;
-                        (targets, batch) = work(targets, move |targets| targets.next_fits(now)).await;
+                        (targets, batch) = work(targets, move |targets| targets.next_work(now)).await;
                         if let Some(batch) = batch {
                             place.send(batch);
                         }
                     }
                 }
                 Some(one) = fitted.recv() => {
-                    (targets, ()) = work(targets, move |targets| targets.take_fitted(one)).await;
+                    (targets, ()) = work(targets, move |targets| targets.take_told(one)).await;
                 }
                 Some(progress) = progress.recv() => {
                     targets = self.fill(targets, progress).await;
@@ -249,8 +249,8 @@ impl Scaling {
 struct Background {
     ask: mpsc::UnboundedSender<Wish>,
     progress: mpsc::Receiver<Progress>,
-    batches: mpsc::Sender<FitBatch>,
-    fitted: mpsc::Receiver<Fitted>,
+    batches: mpsc::Sender<FitWork>,
+    fitted: mpsc::Receiver<FitTold>,
 }
 
 /// Works on the targets on the blocking pool. What panics in one target is caught there; a panic in

@@ -7,8 +7,12 @@
 //! their 160 batches some 14 questions each. It holds the pasts of one batch (64 loads of 8,000 minutes:
 //! 2 MB), one part of an answer, and what one fit works with (8,000 rows of 27 inputs).
 //!
+//! The models of targets' traffic are fitted by the same loop, each as a batch of its own.
+//!
 //! What fails leaves the trees that are there. Both replicas fit the same past, up to the target's hour of the
 //! day, and the same past gives the same trees.
+
+mod traffic;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::metrics::{FitOutcome, Metrics};
 use super::refill::{Answer, Asker, Asking, Past, Points, Question};
-use super::targets::{FitBatch, FitLoad, FitPast, Fitted};
+use super::targets::{FitBatch, FitLoad, FitPast, FitTold, FitWork, Fitted, TrafficFitted};
 use crate::metrics::prometheus::{WorkloadName, Workloads};
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes, Shared};
@@ -43,10 +47,11 @@ pub(super) struct OwnFits {
     metrics: Metrics,
 }
 
-/// The loads of consecutive minutes, NaN where one is missing.
+/// The values of consecutive steps, NaN where one is missing.
 #[derive(Debug, Clone)]
-struct MinuteGrid {
+struct Steps {
     start: Timestamp,
+    step: SignedDuration,
     values: Vec<f32>,
 }
 
@@ -64,14 +69,26 @@ impl OwnFits {
     /// Fits each batch that is given, and tells what came of it.
     pub(super) async fn run(
         self,
-        mut batches: mpsc::Receiver<FitBatch>,
-        told: mpsc::Sender<Fitted>,
+        mut batches: mpsc::Receiver<FitWork>,
+        told: mpsc::Sender<FitTold>,
         cancel: CancellationToken,
     ) {
         let fitting = async {
             let mut pace = Pace::default();
-            while let Some(batch) = batches.recv().await {
-                if !self.fit_batch(batch, &mut pace, &told).await {
+            while let Some(work) = batches.recv().await {
+                let is_heard = match work {
+                    FitWork::Trees(batch) => self.fit_batch(batch, &mut pace, &told).await,
+                    FitWork::Traffic(work) => {
+                        let fitted = self.fit_traffic(&work, &mut pace).await;
+                        let fitted = TrafficFitted {
+                            work: *work,
+                            told: fitted,
+                        };
+                        let fitted = FitTold::Traffic(Box::new(fitted));
+                        told.send(fitted).await.is_ok()
+                    }
+                };
+                if !is_heard {
                     return;
                 }
             }
@@ -84,7 +101,7 @@ impl OwnFits {
         &self,
         batch: FitBatch,
         pace: &mut Pace,
-        told: &mpsc::Sender<Fitted>,
+        told: &mpsc::Sender<FitTold>,
     ) -> bool {
         pace.begin();
         let Some(pasts) = self.pasts(&batch, pace).await else {
@@ -97,7 +114,8 @@ impl OwnFits {
             let Ok(learnt) = self.fit(past, &load).await else {
                 continue;
             };
-            if told.send(Fitted { load, learnt }).await.is_err() {
+            let fitted = FitTold::Trees(Box::new(Fitted { load, learnt }));
+            if told.send(fitted).await.is_err() {
                 return false;
             }
         }
@@ -105,7 +123,7 @@ impl OwnFits {
     }
 
     /// The pasts of the loads of a batch, in their order; `None` where they cannot be had whole.
-    async fn pasts(&self, batch: &FitBatch, pace: &mut Pace) -> Option<Vec<MinuteGrid>> {
+    async fn pasts(&self, batch: &FitBatch, pace: &mut Pace) -> Option<Vec<Steps>> {
         let FitBatch { end, past, loads } = batch;
         match past {
             FitPast::Workloads(signal) => self.pasts_of_workloads(signal, *end, loads, pace).await,
@@ -123,13 +141,13 @@ impl OwnFits {
         end: Timestamp,
         loads: &[FitLoad],
         pace: &mut Pace,
-    ) -> Option<Vec<MinuteGrid>> {
+    ) -> Option<Vec<Steps>> {
         let workloads: Vec<WorkloadName> = loads.iter().map(FitLoad::workload).collect();
         let grid = self.empty(end)?;
-        let mut grids: HashMap<&WorkloadName, MinuteGrid> =
+        let mut grids: HashMap<&WorkloadName, Steps> =
             workloads.iter().map(|name| (name, grid.clone())).collect();
         let question = Question::Sums(signal, Workloads::These(&workloads));
-        self.ask(question, end, pace, |answer| {
+        self.ask(question, self.rest(end), pace, |answer| {
             if let Answer::Sums(sums) = answer {
                 for (name, points) in &sums.sums {
                     if let Some(grid) = grids.get_mut(name) {
@@ -147,14 +165,9 @@ impl OwnFits {
         )
     }
 
-    async fn past_of_query(
-        &self,
-        query: &str,
-        end: Timestamp,
-        pace: &mut Pace,
-    ) -> Option<MinuteGrid> {
+    async fn past_of_query(&self, query: &str, end: Timestamp, pace: &mut Pace) -> Option<Steps> {
         let mut grid = self.empty(end)?;
-        self.ask(Question::Query(query), end, pace, |answer| {
+        self.ask(Question::Query(query), self.rest(end), pace, |answer| {
             if let Answer::Points(points) = answer {
                 grid.take(&points);
             }
@@ -163,15 +176,14 @@ impl OwnFits {
         Some(grid)
     }
 
-    /// Asks for all minutes up to `end`; `None` where a part of them cannot be had.
+    /// Asks for all of a past; `None` where a part of it cannot be had.
     async fn ask(
         &self,
         question: Question<'_>,
-        end: Timestamp,
+        mut rest: Rest,
         pace: &mut Pace,
         mut take: impl FnMut(Answer),
     ) -> Option<()> {
-        let mut rest = Rest::of(end, MINUTE, self.minutes());
         while let Some(slots) = rest.newest(pace.points()) {
             match self.asker.ask(question, slots, pace).await {
                 Asking::Answered(answer) => {
@@ -185,20 +197,18 @@ impl OwnFits {
         Some(())
     }
 
-    fn minutes(&self) -> u32 {
-        u32::try_from(self.settings.minutes).unwrap_or(u32::MAX)
+    /// The minutes up to `end`.
+    fn rest(&self, end: Timestamp) -> Rest {
+        let minutes = u32::try_from(self.settings.minutes).unwrap_or(u32::MAX);
+        Rest::of(end, MINUTE, minutes)
     }
 
-    fn empty(&self, end: Timestamp) -> Option<MinuteGrid> {
-        let minutes = i32::try_from(self.settings.minutes).ok()?;
-        Some(MinuteGrid {
-            start: end.checked_sub(MINUTE.checked_mul(minutes)?).ok()?,
-            values: vec![f32::NAN; self.settings.minutes],
-        })
+    fn empty(&self, end: Timestamp) -> Option<Steps> {
+        Steps::before(end, MINUTE, self.settings.minutes)
     }
 
     /// What the past of a load teaches.
-    async fn fit(&self, past: MinuteGrid, load: &FitLoad) -> Result<Learnt, FitOutcome> {
+    async fn fit(&self, past: Steps, load: &FitLoad) -> Result<Learnt, FitOutcome> {
         let past = Minutes::bridged(past.start.as_second(), past.values);
         let past = past.by(self.shared.calendar.clone());
         let (window, pods) = (load.window, load.pods.clone());
@@ -245,13 +255,35 @@ impl OwnFits {
     }
 }
 
-impl MinuteGrid {
-    /// Takes values for the minutes that they lie in; those of other times are left out.
+impl Steps {
+    /// So many steps before `end`, of which nothing is known; `None` where they begin before all time.
+    fn before(end: Timestamp, step: SignedDuration, steps: usize) -> Option<Self> {
+        let length = step.checked_mul(i32::try_from(steps).ok()?)?;
+        Some(Self {
+            start: end.checked_sub(length).ok()?,
+            step,
+            values: vec![f32::NAN; steps],
+        })
+    }
+
+    /// The value of a step; `None` where it is missing.
+    fn at(&self, place: usize) -> Option<f64> {
+        let value = self.values.get(place).copied().map(f64::from);
+        value.filter(|value| !value.is_nan())
+    }
+
+    /// The middle of a step.
+    fn middle(&self, place: usize) -> Option<Timestamp> {
+        let before = self.step.checked_mul(i32::try_from(place).ok()?)?;
+        self.start.checked_add(before + self.step / 2).ok()
+    }
+
+    /// Takes values for the steps that they lie in; those of other times are left out.
     fn take(&mut self, points: &Points) {
         for &(at, value) in points {
-            let minute = at.duration_since(self.start).as_secs().div_euclid(60);
-            let place = usize::try_from(minute).ok();
-            let place = place.and_then(|minute| self.values.get_mut(minute));
+            let since = at.duration_since(self.start).as_secs();
+            let place = usize::try_from(since.div_euclid(self.step.as_secs())).ok();
+            let place = place.and_then(|place| self.values.get_mut(place));
             #[expect(clippy::cast_possible_truncation, reason = "histories are of 32 bits")]
             let narrow = value as f32;
             if let Some(place) = place.filter(|_| narrow.is_finite() && narrow >= 0.0) {

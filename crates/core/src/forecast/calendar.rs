@@ -18,6 +18,12 @@ impl Calendar {
         Self { zone }
     }
 
+    /// The name of the zone; `None` for one that is in no database.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.zone.iana_name()
+    }
+
     /// The same time of the day before; `None` before [`Timestamp::MIN`].
     pub(crate) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
         let local = self.zone.to_datetime(time).checked_sub(1.day()).ok()?;

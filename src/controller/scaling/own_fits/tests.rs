@@ -1,3 +1,5 @@
+mod traffic;
+
 use std::sync::Mutex;
 
 use async_trait::async_trait;
@@ -41,7 +43,7 @@ fn load(name: &str, at: Timestamp) -> Option<f64> {
         }
         "damaged" => Some([f64::NAN, -1.0, f64::INFINITY][usize::from(spike)]),
         "new" => (ago < 600).then_some(100.0),
-        _ => None,
+        _ => traffic::load(name, at),
     }
 }
 
@@ -82,6 +84,22 @@ impl Past for Fake {
         Some(Ok(WorkloadSums {
             sums: these.iter().map(load_of).collect(),
             series: these.len(),
+            ..WorkloadSums::default()
+        }))
+    }
+
+    async fn pods(
+        &self,
+        workloads: Workloads<'_>,
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let Workloads::These([one]) = workloads else {
+            panic!("{workloads:?}");
+        };
+        let points = times(grid).map(|at| (at, traffic::pods(at)));
+        Some(Ok(WorkloadSums {
+            sums: [(one.clone(), points.collect())].into(),
+            series: 1,
             ..WorkloadSums::default()
         }))
     }
@@ -129,14 +147,15 @@ impl Outcome {
         };
         let (give, given) = mpsc::channel(batches.len());
         for batch in batches {
-            give.try_send(batch).unwrap();
+            give.try_send(FitWork::Trees(batch)).unwrap();
         }
         drop(give);
         let (tell, mut heard) = mpsc::channel(1);
         let begun = clock::runtime();
         let running = tokio::spawn(fits.run(given, tell, CancellationToken::new()));
         let mut told = Vec::new();
-        while let Some(Fitted { load, learnt }) = heard.recv().await {
+        while let Some(FitTold::Trees(fitted)) = heard.recv().await {
+            let Fitted { load, learnt } = *fitted;
             told.push((load.workload().workload.into_string(), learnt));
         }
         running.await.unwrap();
@@ -261,9 +280,8 @@ async fn it_ends_when_it_is_cancelled() {
     let (tell, mut heard) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     let running = tokio::spawn(fits.run(given, tell, cancel.clone()));
-    give.send(batch(FitPast::Query("slow".into()), &["any"]))
-        .await
-        .unwrap();
+    let slow = batch(FitPast::Query("slow".into()), &["any"]);
+    give.send(FitWork::Trees(slow)).await.unwrap();
     cancel.cancel();
     running.await.unwrap();
     assert!(heard.recv().await.is_none());
@@ -272,8 +290,9 @@ async fn it_ends_when_it_is_cancelled() {
 #[test]
 fn values_stand_in_the_minutes_that_they_lie_in() {
     let at = |seconds: i64| end() + SignedDuration::from_secs(seconds);
-    let mut grid = MinuteGrid {
+    let mut grid = Steps {
         start: end(),
+        step: MINUTE,
         values: vec![f32::NAN; 3],
     };
     grid.take(&vec![

@@ -3,15 +3,14 @@
 //! Loads whose past is one answer are fitted together, and each target has an hour of the day of its
 //! own, so that ten thousand of them are spread over it.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::Targets;
+use super::fit_past::{FitPast, hour, past};
 use super::key::Key;
 use super::state::TargetState;
+use super::traffic::{TrafficFitted, TrafficWork};
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Learnt, OwnFit};
@@ -24,11 +23,24 @@ use evenkeel_core::units::Ratio;
 use evenkeel_kubernetes::kinds::Kind;
 #[cfg(test)]
 use evenkeel_kubernetes::plan::scaling::TargetRef;
-use evenkeel_kubernetes::pod_names;
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.
 const TOGETHER: usize = 64;
+
+/// What is to be fitted next.
+#[derive(Debug)]
+pub(in crate::controller::scaling) enum FitWork {
+    Trees(FitBatch),
+    Traffic(Box<TrafficWork>),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(in crate::controller::scaling) enum FitTold {
+    Trees(Box<Fitted>),
+    Traffic(Box<TrafficFitted>),
+}
 
 /// Loads whose trees are to be fitted on the past up to one time.
 #[derive(Debug)]
@@ -36,15 +48,6 @@ pub(in crate::controller::scaling) struct FitBatch {
     pub(in crate::controller::scaling) end: Timestamp,
     pub(in crate::controller::scaling) past: FitPast,
     pub(in crate::controller::scaling) loads: Vec<FitLoad>,
-}
-
-/// The past that loads are fitted on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::controller::scaling) enum FitPast {
-    /// Of a signal of the targets' workloads.
-    Workloads(Signal),
-    /// Of a query.
-    Query(Arc<str>),
 }
 
 /// A load whose trees are to be fitted.
@@ -98,6 +101,29 @@ struct Due<'a> {
 }
 
 impl Targets {
+    /// What is to be fitted next: models of traffic and loads in turns.
+    pub(in crate::controller::scaling) fn next_work(&mut self, now: Timestamp) -> Option<FitWork> {
+        let is_traffics_turn = std::mem::replace(&mut self.is_traffics_turn, false);
+        let traffic = |targets: &mut Self| {
+            let work = targets.next_traffic(now);
+            work.map(|work| FitWork::Traffic(Box::new(work)))
+        };
+        let work = is_traffics_turn.then(|| traffic(self)).flatten();
+        let work = work.or_else(|| {
+            self.is_traffics_turn = true;
+            self.next_fits(now).map(FitWork::Trees)
+        });
+        work.or_else(|| traffic(self))
+    }
+
+    /// Takes what came of it.
+    pub(in crate::controller::scaling) fn take_told(&mut self, told: FitTold) {
+        match told {
+            FitTold::Trees(fitted) => self.take_fitted(*fitted),
+            FitTold::Traffic(fitted) => self.take_traffic(*fitted),
+        }
+    }
+
     /// The loads to be fitted next, those without any trees first; they count as asked for from here on.
     pub(in crate::controller::scaling) fn next_fits(&mut self, now: Timestamp) -> Option<FitBatch> {
         let due = self
@@ -147,22 +173,4 @@ fn due<'a>(key: &'a Key, state: &'a TargetState, now: Timestamp) -> Vec<Due<'a>>
         Some(Due { key, fit, past })
     });
     due.collect()
-}
-
-/// Where the past of a load is had from; `None` where it cannot be had.
-pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<FitPast> {
-    if [Signal::CPU, Signal::MEMORY].contains(signal) {
-        let workload = &key.workload;
-        pod_names::ending(workload.object().kind(), workload.name())?;
-        return Some(FitPast::Workloads(signal.clone()));
-    }
-    let mut queries = state.past_queries.iter();
-    let (_, query) = queries.find(|(known, _)| known == signal)?;
-    Some(FitPast::Query(Arc::clone(query)))
-}
-
-/// The hour of the day at which a target is fitted, the same on every replica.
-fn hour(key: &Key) -> i64 {
-    let text = format!("{}/{}", key.namespace, key.workload);
-    i64::try_from(fnv1a(text.as_bytes()) % 24).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::key::Seen;
 use super::signal_answers::{SignalAnswers, readings, signal_answers};
 use super::tick::{Asks, Tick};
+use super::traffic_state::TrafficState;
 use crate::controller::scaling::refill::{Asked, Points};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
@@ -35,6 +36,7 @@ pub(super) struct TargetState {
     pub(super) of_each_pod: Vec<Signal>,
     /// The signals by queries, each with the text by which its past was asked for.
     pub(super) past_queries: Vec<(Signal, Arc<str>)>,
+    pub(super) traffic: TrafficState,
     pub(super) carriers: Carriers,
     pub(super) missing_pods: MissingPods,
     pub(super) plans: PlanMemory,
@@ -66,7 +68,10 @@ impl TargetState {
         }
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
         self.carriers.see(&observed.pods.members, tick.now);
-        if let Some(target) = &resolved.target {
+        let target = resolved.target.as_ref();
+        self.traffic
+            .follow(target.and_then(|target| target.traffic.as_ref()));
+        if let Some(target) = target {
             let known = signal_answers(observed, target, tick, &mut asks.wanted);
             if tick.has_past {
                 self.ask_for_past_of_queries(&known.queries, asks);
@@ -74,7 +79,8 @@ impl TargetState {
             let problems = if self.missing_pods.are_missing() {
                 known.problems
             } else {
-                self.measure(observed, &target.signals, known, tick)
+                let signals: Vec<_> = target.measured().cloned().collect();
+                self.measure(observed, &signals, known, tick)
             };
             resolved.problems.extend(problems);
         }

@@ -9,6 +9,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{History, OwnPeaks, Resolution};
+use crate::scaling::fit_times::{newest_daily, newest_hour};
 use crate::scaling::signal::Signal;
 use crate::scaling::trial::{PodsKind, TrialPods};
 
@@ -24,8 +25,6 @@ const MOST_CHANGES: u8 = 9;
 const RETRIED: SignedDuration = SignedDuration::from_mins(15);
 /// From so many failures on the time is eight hours.
 const MOST_RESTS: u8 = 6;
-const HOUR: i64 = 3600;
-const DAY: i64 = 24 * HOUR;
 
 /// A load whose own trees are to be fitted.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +76,7 @@ pub(super) fn due(
     hour: i64,
     now: Timestamp,
 ) -> Option<LastFit> {
-    let daily = newest(DAY, hour * HOUR, now)?;
+    let daily = newest_daily(hour, now)?;
     let failed = last.filter(|last| last.failures > 0);
     let rests = |last: &LastFit| RETRIED * (1 << last.failures.min(MOST_RESTS).saturating_sub(1));
     if failed.is_some_and(|last| now.duration_since(last.asked) < rests(last)) {
@@ -94,7 +93,7 @@ pub(super) fn due(
     if !(of_day || has_changed) || history.known(Resolution::FiveMinutes) < LEAST {
         return None;
     }
-    let ends = [Some(daily), newest(HOUR, 0, now)];
+    let ends = [Some(daily), newest_hour(now)];
     let mut ends = ends.into_iter().flatten();
     let end = ends.find(|end| known_before(history, *end) >= LEAST)?;
     Some(LastFit {
@@ -107,12 +106,6 @@ pub(super) fn due(
             .map_or(0, |last| last.changes.saturating_add(1)),
         failures: last.map_or(0, |last| last.failures),
     })
-}
-
-/// The newest moment up to `now` that lies so many seconds after a multiple of `period`.
-fn newest(period: i64, after: i64, now: Timestamp) -> Option<Timestamp> {
-    let second = now.as_second();
-    Timestamp::from_second(second - (second - after).rem_euclid(period)).ok()
 }
 
 /// The 5-minute steps before `end` that are known.
@@ -135,6 +128,7 @@ mod tests {
     use crate::scaling::hpa_aware::PodCapacity;
     use crate::units::Ratio;
 
+    const DAY: i64 = 24 * 3600;
     const START: i64 = 1_800_000_000 - 1_800_000_000 % DAY;
 
     fn at(minute: i64) -> Timestamp {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::controller::scaling::targets::fits::{FitBatch, FitPast, Fitted};
+use crate::controller::scaling::targets::{FitBatch, FitPast, Fitted};
 use evenkeel_core::forecast::{Node, OwnPeaks, Resolution, Trees};
 use evenkeel_core::scaling::signal::{PromQl, Signal};
 use evenkeel_core::scaling::tracker::Learnt;
@@ -164,7 +164,7 @@ fn a_load_without_a_past_to_be_had_is_never_due() {
         (rollout, queue, Some(FitPast::Query("sum(queue)".into()))),
     ] {
         assert_eq!(
-            super::super::fits::past(&key, &state, &signal),
+            super::super::fit_past::past(&key, &state, &signal),
             expected,
             "{signal}"
         );
