@@ -7,6 +7,8 @@ mod columns;
 pub(super) mod file;
 pub(super) mod grid;
 mod interrupt;
+mod load;
+mod network_model;
 pub(super) mod output_file;
 mod picture;
 mod plot;

@@ -36,7 +36,8 @@ impl Calendar {
     }
 
     /// The seconds that local clocks are past the begin of Monday.
-    pub(super) fn second_of_week(&self, time: Timestamp) -> i64 {
+    #[must_use]
+    pub fn second_of_week(&self, time: Timestamp) -> i64 {
         let local = self.zone.to_datetime(time);
         let days = i64::from(local.date().weekday().to_monday_zero_offset());
         let [hours, minutes, seconds] = [local.hour(), local.minute(), local.second()];
