@@ -60,4 +60,4 @@ pub use mode::{Mode, ScaleDown, UnknownMode};
 pub use policy::{Policy, Strategy};
 pub use risk::{Risk, RiskError};
 pub use traffic_fit::{AcceptedTraffic, TrafficFit, TrafficRefusal};
-pub use traffic_need::{TrafficNeed, TrafficOfKind, TrafficStanding};
+pub use traffic_need::{TrafficLack, TrafficNeed, TrafficOfKind, TrafficStanding};

@@ -5,6 +5,7 @@
 //! The left child follows at once, the right one some words later. A leaf is one word: its value in
 //! units of the ensemble. Leaves are added up as integers, so that no order of addition matters.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// An input of trees, or its absence.
@@ -145,6 +146,27 @@ impl Trees {
             }
             at = next;
         }
+    }
+
+    /// The inputs of a feature from which on an answer may be another one, in their order.
+    #[must_use]
+    pub fn thresholds(&self, feature: usize) -> Vec<TreeInput> {
+        let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
+        let mut found = BTreeSet::new();
+        let mut nodes: Vec<usize> = self.starts.iter().copied().map(usize::from).collect();
+        while let Some(at) = nodes.pop() {
+            let split = word(at);
+            if usize::from(split & FEATURE) == feature {
+                found.insert(word(at + 1).cast_signed());
+            }
+            let right = at + 2 + usize::from(split >> SKIP);
+            let ways = [(at + 2, LEFT_IS_LEAF), (right, RIGHT_IS_LEAF)];
+            nodes.extend(
+                ways.into_iter()
+                    .filter_map(|(next, leaf)| (split & leaf == 0).then_some(next)),
+            );
+        }
+        found.into_iter().collect()
     }
 
     /// The number of trees.

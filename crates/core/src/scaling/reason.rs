@@ -12,6 +12,7 @@ use super::load_unit::LoadUnit;
 use super::mode::Mode;
 use super::policy::Policy;
 use super::signal::Signal;
+use super::traffic::NeedLimit;
 use super::traffic_need::{TrafficNeed, TrafficOfKind, TrafficStanding};
 
 /// The reason why nothing is decided at all.
@@ -130,7 +131,11 @@ impl Reason<'_> {
             f,
             " asks for {replicas} replicas with {each} of {} each",
             need.of
-        )
+        )?;
+        match need.limit {
+            Some(NeedLimit::Hour) => f.write_str(", which more would not lower at this hour"),
+            Some(NeedLimit::Least | NeedLimit::Most) | None => Ok(()),
+        }
     }
 
     /// The reason why prediction asks for nothing.

@@ -16,6 +16,7 @@ mod recent_lag;
 mod tick;
 mod tracked_load;
 mod tracked_peaks;
+mod traffic_check;
 
 pub use learnt::Learnt;
 pub use own_fit::OwnFit;
@@ -30,6 +31,7 @@ use self::carried::{Carried, PodsNow};
 use self::current_load::{CurrentLoad, Standing};
 use self::reacting::{Reacting, react};
 use self::tracked_load::TrackedLoad;
+use self::traffic_check::TrafficCheck;
 use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
@@ -60,6 +62,8 @@ pub struct Tracker {
     carried: Carried,
     /// Where the HPA's algorithm is run here.
     reacting: Option<Box<Reacting>>,
+    /// Where it names traffic.
+    traffic: Option<Box<TrafficCheck>>,
 }
 
 /// One target at a tick that many targets have together.
@@ -165,7 +169,18 @@ impl Tracker {
         };
         let traffic = input.traffic.and_then(|traffic| {
             let calendar = &input.shared.calendar;
-            by_traffic::standing(&traffic, &kinds, policy, &decision_input, calendar)
+            let known = (&decision_input, policy.max_age);
+            let check = self.traffic.get_or_insert_default();
+            by_traffic::check(check, &traffic, &kinds, input.ready, known, calendar);
+            let is_contradicted = check.is_contradicted();
+            by_traffic::standing(
+                &traffic,
+                &kinds,
+                policy,
+                &decision_input,
+                calendar,
+                is_contradicted,
+            )
         });
         let decision_input = DecisionInput {
             traffic: traffic.as_ref(),

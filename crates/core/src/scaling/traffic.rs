@@ -7,7 +7,6 @@
 
 use super::Bounds;
 use crate::forecast::{LinearResidual, Moment};
-use crate::units::replicas_ceil;
 
 /// The largest count that is looked at: as many Pods as a cluster may have.
 const LARGEST: i32 = 150_000;
@@ -36,6 +35,8 @@ pub enum NeedLimit {
     Least,
     /// The most are not enough.
     Most,
+    /// What the hour adds to each replica is too much for any count: the count is what the traffic needs without it.
+    Hour,
 }
 
 impl NeedLimit {
@@ -45,12 +46,16 @@ impl NeedLimit {
         match self {
             Self::Least => "min",
             Self::Most => "max",
+            Self::Hour => "hour",
         }
     }
 }
 
 /// The smallest count within `bounds` with which the traffic keeps to `target`, in the unit of the
 /// utilisation. At least one is needed, whatever the traffic; `bounds` may allow none all the same.
+///
+/// Where what the hour adds leaves each replica above the target however many there are, more replicas are no help, and
+/// the count is what the linear model asks for.
 #[must_use]
 pub fn needed(
     function: &LinearResidual,
@@ -58,26 +63,25 @@ pub fn needed(
     target: f64,
     bounds: Bounds,
 ) -> Needed {
-    let utilisation =
-        |count: i32| function.utilisation(demand.traffic, f64::from(count), demand.moment);
+    let &Demand { traffic, moment } = demand;
     let most = bounds.max().min(LARGEST);
-    let enough = function.surely_enough(demand.traffic, target);
-    let begin = enough.map_or(most, |enough| replicas_ceil(enough).clamp(1, most));
-    // From `begin` up, no count is above the target, unless it is the most that may be.
-    let good = (1..=begin)
-        .rev()
-        .take_while(|&count| utilisation(count) <= target);
-    let count = good.last();
-    let replicas = bounds.clamp(count.unwrap_or(most));
-    let limit = match count {
-        None => Some(NeedLimit::Most),
-        Some(count) if count < replicas => Some(NeedLimit::Least),
-        Some(_) => None,
+    let within = |most| function.least_count(traffic, target, most, moment);
+    let (count, above) = match within(most) {
+        Some(count) => (count, None),
+        None => {
+            let linear = function.least_linear_count(traffic, target, most);
+            let linear = linear.filter(|_| within(LARGEST).is_none());
+            linear.map_or((most, Some(NeedLimit::Most)), |count| {
+                (count, Some(NeedLimit::Hour))
+            })
+        }
     };
+    let replicas = bounds.clamp(count);
+    let utilisation = |count: i32| function.utilisation(traffic, f64::from(count), moment);
     Needed {
         replicas,
         utilisation: (replicas > 0).then(|| utilisation(replicas)),
-        limit,
+        limit: above.or_else(|| (count < replicas).then_some(NeedLimit::Least)),
     }
 }
 
@@ -118,7 +122,8 @@ mod tests {
         } = needed(function, &demand, target, bounds);
         assert_eq!(utilisation.is_some(), replicas > 0);
         let is_more = utilisation.is_some_and(|utilisation| utilisation > target);
-        assert_eq!(is_more, limit == Some(NeedLimit::Most), "{utilisation:?}");
+        let is_told = matches!(limit, Some(NeedLimit::Most | NeedLimit::Hour));
+        assert_eq!(is_more, is_told, "{utilisation:?}");
         (replicas, limit)
     }
 
@@ -167,6 +172,31 @@ mod tests {
         assert!(dips.utilisation(&[100.0], 4.0, moment) > 60.0);
         assert_eq!(counted(&dips, 100.0, 60.0, (1, 100)), (5, None));
         assert_eq!(counted(&dips, 100.0, 60.0, (1, 3)), (3, None));
+    }
+
+    #[test]
+    fn what_no_count_takes_away_asks_for_no_more_than_the_traffic_does() {
+        let hour = |added: f32| {
+            let always = Node::Split {
+                feature: 1,
+                threshold: 0.0,
+                missing_left: true,
+                left: 1,
+                right: 2,
+            };
+            let tree = vec![always, Node::Leaf(added), Node::Leaf(added)];
+            function(&[tree], (0.0, 100.0))
+        };
+        // 10 + 20 + 200 / n <= 60 from 7 on; with 60 more on each there is no such n.
+        assert_eq!(counted(&hour(0.4), 100.0, 60.0, (1, 100)), (7, None));
+        let hours = Some(NeedLimit::Hour);
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, 100)), (4, hours));
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (6, 100)), (6, hours));
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, i32::MAX)), (4, hours));
+        // More would help, and may not be.
+        let most = Some(NeedLimit::Most);
+        assert_eq!(counted(&hour(0.4), 100.0, 60.0, (1, 5)), (5, most));
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, 3)), (3, most));
     }
 
     #[test]

@@ -9,15 +9,40 @@ use super::traffic::NeedLimit;
 pub enum TrafficStanding {
     /// There is no model that turns it into replicas.
     Without {
-        /// Why not, in words.
+        lack: TrafficLack,
+        /// The same in words.
         why: String,
-        /// True where that only waits for the first look at the past.
-        is_awaited: bool,
     },
     /// Some of it is not known as it is now.
     Unknown,
     /// It needs replicas.
     Needs(TrafficNeed),
+}
+
+/// Why no model turns the traffic into replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrafficLack {
+    /// The past has not been looked at yet.
+    Awaited,
+    /// The past gave no model, for this kind of reason.
+    Refused(&'static str),
+    /// Pods are above the target without any traffic.
+    TargetTooLow,
+    /// Pods carry much less than the model tells.
+    Contradicted,
+}
+
+impl TrafficLack {
+    /// The reason for conditions and metrics.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Awaited => "Awaited",
+            Self::Refused(reason) => reason,
+            Self::TargetTooLow => "TargetTooLow",
+            Self::Contradicted => "Contradicted",
+        }
+    }
 }
 
 /// The replicas that traffic needs.

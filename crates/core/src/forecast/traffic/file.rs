@@ -74,6 +74,7 @@ impl TrafficModel {
             scale,
             seen: (least, most),
             residual,
+            ..
         } = function;
         let numbers = linear.coefficients.iter();
         for number in numbers.chain([&linear.intercept, scale, least, most]) {

@@ -14,8 +14,8 @@ const DAY: i64 = 86_400;
 const WEEK: i64 = 7 * DAY;
 /// The end of what an input of trees holds.
 const WHOLE: f64 = 8.0;
-/// The least utilisation, as a share of what is usual, that is still taken for room.
-const LEAST_LEFT: f64 = 1e-9;
+/// The input of the residual model that changes with the count of replicas.
+const LINEAR: usize = 0;
 
 /// A moment as the residual model reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct LinearResidual {
     /// The least and the largest that was ever to be added.
     pub(super) seen: (f64, f64),
     pub(super) residual: Trees,
+    /// Where along the linear answer that of the trees may change.
+    bends: Box<[TreeInput]>,
 }
 
 impl Moment {
@@ -55,8 +57,9 @@ impl LinearResidual {
     /// A linear model, and trees whose inputs are those of [`Self::inputs`]. Their answers are times `scale` what is
     /// to be added, and held to what was `seen` of it.
     #[must_use]
-    pub const fn new(linear: Linear, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
+    pub fn new(linear: Linear, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
         Self {
+            bends: residual.thresholds(LINEAR).into(),
             linear,
             scale,
             seen,
@@ -93,19 +96,58 @@ impl LinearResidual {
     #[must_use]
     pub fn utilisation(&self, traffic: &[f64], replicas: f64, moment: Moment) -> f64 {
         let linear = self.linear_utilisation(traffic, replicas);
+        (linear + self.added(linear, moment)).max(0.0)
+    }
+
+    /// What the trees add to the linear answer.
+    fn added(&self, linear: f64, moment: Moment) -> f64 {
         let inputs = Self::inputs(linear, self.scale, moment);
         let (least, most) = self.seen;
         let added = f64::from(self.residual.score(&inputs)) * self.scale;
-        (linear + added.clamp(least, most)).max(0.0)
+        added.clamp(least, most)
     }
 
-    /// A count from which on no count can have more than `target`, whatever the time; `None` where the utilisation that
-    /// no replica takes away may be more.
+    /// The least count from which on no count up to `most` has more than `target`; `None` where `most` has.
+    ///
+    /// What the trees add is the same between two of their thresholds, where the utilisation can only fall with the count: they
+    /// are asked once for each of these parts, however many counts there are.
     #[must_use]
-    pub fn surely_enough(&self, traffic: &[f64], target: f64) -> Option<f64> {
-        let left = target - self.linear.intercept - self.seen.1;
-        // One more, since the sum that is compared with the target is rounded.
-        (left > self.scale * LEAST_LEFT).then(|| (self.driven(traffic) / left).floor() + 1.0)
+    pub fn least_count(
+        &self,
+        traffic: &[f64],
+        target: f64,
+        most: i32,
+        moment: Moment,
+    ) -> Option<i32> {
+        let linear = |count: i32| self.linear_utilisation(traffic, f64::from(count));
+        let part = |count: i32| {
+            let input = tree_input(linear(count) / self.scale);
+            self.bends.partition_point(|bend| *bend <= input)
+        };
+        let (mut found, mut left) = (None, most);
+        while left >= 1 {
+            let here = part(left);
+            let begin = first(1, left, |count| part(count) == here);
+            let added = self.added(linear(left), moment);
+            let is_good = |count: i32| (linear(count) + added).max(0.0) <= target;
+            if !is_good(left) {
+                break;
+            }
+            let good = first(begin, left, is_good);
+            found = Some(good);
+            if good > begin {
+                break;
+            }
+            left = begin - 1;
+        }
+        found
+    }
+
+    /// The least count with which the linear model alone has no more than `target`; `None` where none has.
+    #[must_use]
+    pub fn least_linear_count(&self, traffic: &[f64], target: f64, most: i32) -> Option<i32> {
+        let is_good = |count: i32| self.linear_utilisation(traffic, f64::from(count)) <= target;
+        is_good(most).then(|| first(1, most, is_good))
     }
 
     /// What the traffic asks of all replicas together.
@@ -115,9 +157,23 @@ impl LinearResidual {
     }
 }
 
+/// The first of the counts that is so, where all after it are and `last` is.
+fn first(mut from: i32, mut last: i32, is_so: impl Fn(i32) -> bool) -> i32 {
+    while from < last {
+        let middle = from + (last - from) / 2;
+        if is_so(middle) {
+            last = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::forecast::trees::Node;
@@ -187,13 +243,42 @@ mod tests {
         assert_eq!(Moment::of(summer, &berlin), Moment::of(late, &berlin));
     }
 
-    #[test]
-    fn a_count_is_surely_enough_where_the_most_ever_added_still_fits() {
-        let function = function(from(0, 0, 0.5));
-        let enough = function.surely_enough(&[100.0, 10.0], 60.0).unwrap();
-        assert_close(enough, 6.0);
-        let now = Moment::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
-        assert!(function.utilisation(&[100.0, 10.0], enough, now) <= 60.0);
-        assert_eq!(function.surely_enough(&[100.0, 10.0], 46.0), None);
+    /// Trees of which each adds or takes from a threshold of the linear answer on.
+    fn bent(steps: &[(i16, f32)]) -> LinearResidual {
+        let trees = steps.iter().map(|&(threshold, added)| {
+            let root = Node::Split {
+                feature: 0,
+                threshold: f32::from(threshold),
+                missing_left: true,
+                left: 1,
+                right: 2,
+            };
+            vec![root, Node::Leaf(0.0), Node::Leaf(added)]
+        });
+        let linear = Linear {
+            coefficients: vec![2.0],
+            intercept: 10.0,
+        };
+        let residual = Trees::new(0.0, &trees.collect::<Vec<_>>()).unwrap();
+        LinearResidual::new(linear, 50.0, (-30.0, 60.0), residual)
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_count_is_that_of_looking_at_each(
+            steps in prop::collection::vec((0_i16..9000, -1.0_f32..1.0), 0..12),
+            traffic in 0.0..3000.0_f64,
+            target in 1.0..150.0_f64,
+            most in 1..400_i32,
+        ) {
+            let function = bent(&steps);
+            let now = Moment::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
+            let good = |count: &i32| function.utilisation(&[traffic], f64::from(*count), now) <= target;
+            let each = (1..=most).rev().take_while(good).last();
+            prop_assert_eq!(function.least_count(&[traffic], target, most, now), each);
+            let is_good = |count: &i32| function.linear_utilisation(&[traffic], f64::from(*count)) <= target;
+            let each = (1..=most).find(is_good);
+            prop_assert_eq!(function.least_linear_count(&[traffic], target, most), each);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::scaling::limit::LimitedBy;
 use crate::scaling::policy::Strategy;
 use crate::scaling::reason::Change;
 use crate::scaling::scale_down;
-use crate::scaling::traffic_need::TrafficStanding;
+use crate::scaling::traffic_need::{TrafficLack, TrafficStanding};
 
 impl Tick<'_> {
     pub(super) fn floor(&mut self) -> Decision {
@@ -141,7 +141,10 @@ impl Tick<'_> {
                 return true;
             }
             // The floor that was taken over may be the traffic's.
-            Some(TrafficStanding::Without { is_awaited, .. }) if *is_awaited => return false,
+            Some(TrafficStanding::Without {
+                lack: TrafficLack::Awaited,
+                ..
+            }) => return false,
             Some(TrafficStanding::Unknown) => return false,
             Some(TrafficStanding::Needs(_) | TrafficStanding::Without { .. }) | None => {}
         }

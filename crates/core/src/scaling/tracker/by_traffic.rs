@@ -6,9 +6,12 @@
 //! add; what it adds now and what it adds at the end of the horizon are both to be carried. An outage is no
 //! traffic of 0: while one kind is not known, nothing is.
 
+use jiff::SignedDuration;
+
 use super::current_load::CurrentLoad;
 use super::tick::TrafficInput;
-use crate::forecast::{Calendar, Moment};
+use super::traffic_check::TrafficCheck;
+use crate::forecast::{Calendar, Moment, TrafficModel};
 use crate::scaling::bounds::Bounds;
 use crate::scaling::ds_hpa;
 use crate::scaling::expected_load::ExpectedLoad;
@@ -16,7 +19,7 @@ use crate::scaling::input::DecisionInput;
 use crate::scaling::policy::{Policy, Strategy};
 use crate::scaling::traffic::{Demand, Needed, needed};
 use crate::scaling::traffic_fit::{AcceptedTraffic, TrafficFit};
-use crate::scaling::traffic_need::{TrafficNeed, TrafficOfKind, TrafficStanding};
+use crate::scaling::traffic_need::{TrafficLack, TrafficNeed, TrafficOfKind, TrafficStanding};
 
 /// What is known of the traffic at a tick, with the loads of its kinds.
 pub(super) fn standing(
@@ -25,20 +28,25 @@ pub(super) fn standing(
     policy: &Policy,
     input: &DecisionInput<'_>,
     calendar: &Calendar,
+    is_contradicted: bool,
 ) -> Option<TrafficStanding> {
     if input.strategy == Strategy::Off {
         return None;
     }
-    let without = |why: &str, is_awaited| TrafficStanding::Without {
+    let without = |lack, why: &str| TrafficStanding::Without {
+        lack,
         why: why.to_owned(),
-        is_awaited,
     };
     Some(match traffic.fit {
-        TrafficFit::Awaited => without("its past has not been looked at yet", true),
-        TrafficFit::Refused(refusal) => without(&refusal.why, false),
+        TrafficFit::Awaited => without(TrafficLack::Awaited, "its past has not been looked at yet"),
+        TrafficFit::Refused(refusal) => without(TrafficLack::Refused(refusal.reason), &refusal.why),
         TrafficFit::Accepted(_) if traffic.kinds.is_empty() => without(
+            TrafficLack::TargetTooLow,
             "Pods carry more than they are to even without any traffic",
-            false,
+        ),
+        TrafficFit::Accepted(_) if is_contradicted => without(
+            TrafficLack::Contradicted,
+            "for the last hour the model told of over 1.5 times what Pods carry",
         ),
         TrafficFit::Accepted(accepted) => {
             let kinds = kinds.iter().map(|kind| of_kind(kind, policy, input));
@@ -50,6 +58,38 @@ pub(super) fn standing(
             need.map_or(TrafficStanding::Unknown, TrafficStanding::Needs)
         }
     })
+}
+
+/// Holds what the model tells of each of the `ready` Pods now against what they carry, where both are known.
+pub(super) fn check(
+    check: &mut TrafficCheck,
+    traffic: &TrafficInput<'_>,
+    kinds: &[CurrentLoad<'_>],
+    ready: i32,
+    (input, max_age): (&DecisionInput<'_>, SignedDuration),
+    calendar: &Calendar,
+) {
+    let TrafficFit::Accepted(accepted) = traffic.fit else {
+        return;
+    };
+    let now = kinds.iter();
+    let now = now.map(|kind| kind.signal_load().fresh(input.now, max_age));
+    let mut loads = input.loads.iter();
+    let carried = loads.find(|load| load.signal == traffic.of);
+    let carried = carried.and_then(|load| load.fresh(input.now, max_age));
+    let (Some(now), Some(carried)) = (now.collect::<Option<Vec<f64>>>(), carried) else {
+        return;
+    };
+    if ready > 0 && !now.is_empty() {
+        let TrafficModel {
+            function,
+            learnt: (_, learnt),
+            ..
+        } = &accepted.model;
+        let ready = f64::from(ready);
+        let told = function.utilisation(&now, ready, Moment::of(input.now, calendar));
+        check.take(*learnt, told, carried / ready);
+    }
 }
 
 /// One kind of traffic; `None` where it is not known as it is now.

@@ -186,15 +186,10 @@ fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
 fn traffic_model(report: &TickReport) -> Option<Condition> {
     let TrafficReport { standing, fit } = report.traffic.as_ref()?;
     let (reason, message) = match (fit, standing) {
-        (TrafficFit::Accepted(accepted), TrafficStanding::Without { why, .. }) => {
+        (TrafficFit::Accepted(accepted), TrafficStanding::Without { lack, why }) => {
             let explained = percent(accepted.model.held_out.explained);
             let message = format!("the traffic explains {explained} of a day, but {why}");
-            return Some(Condition::new(
-                TRAFFIC_MODEL,
-                false,
-                "TargetTooLow",
-                message,
-            ));
+            (lack.reason(), message)
         }
         (TrafficFit::Accepted(accepted), _) => {
             return Some(Condition::new(
@@ -204,7 +199,9 @@ fn traffic_model(report: &TickReport) -> Option<Condition> {
                 explained(accepted),
             ));
         }
-        (TrafficFit::Awaited, TrafficStanding::Without { why, .. }) => ("Awaited", why.clone()),
+        (TrafficFit::Awaited, TrafficStanding::Without { lack, why }) => {
+            (lack.reason(), why.clone())
+        }
         (TrafficFit::Refused(TrafficRefusal { reason, why }), _) => (*reason, why.clone()),
         (TrafficFit::Awaited, _) => return None,
     };

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::*;
 use crate::forecast::{HeldOutDay, Linear, LinearResidual, Node, TrafficModel, Trees, tree_input};
 use crate::scaling::signal::{PromQl, PromQlMetric};
-use crate::scaling::{AcceptedTraffic, LimitedBy, TrafficFit, TrafficRefusal, TrafficStanding};
+use crate::scaling::{
+    AcceptedTraffic, LimitedBy, TrafficFit, TrafficLack, TrafficRefusal, TrafficStanding,
+};
 
 fn requests() -> Signal {
     Signal::PromQl(PromQl {
@@ -51,6 +53,8 @@ struct Served {
     current: i32,
     loads_are_forecast: bool,
     recorded: Option<Floor>,
+    /// What Pods use of a core for each request per second.
+    each: f64,
 }
 
 impl Served {
@@ -63,17 +67,22 @@ impl Served {
             current: 5,
             loads_are_forecast: true,
             recorded: None,
+            each: 5.0,
         }
     }
 
-    /// A tick with so many requests per second, and a core that is used.
+    /// A tick with so many requests per second, and the cpu that they and the Pods use.
     fn tick(&mut self, tick: i64, requests_now: Option<f64>) -> TickReport {
         let at = time(tick);
         let mut measure = |signal: &Signal, load| {
             let sample = LoadSample::of_moment(load, at);
             self.tracker.measure(signal, &sample, at).unwrap();
         };
-        measure(&Signal::CPU, 1000.0);
+        let pods = f64::from(self.current);
+        measure(
+            &Signal::CPU,
+            100.0 * pods + self.each * requests_now.unwrap_or(1200.0),
+        );
         if let Some(load) = requests_now {
             measure(&requests(), load);
         }
@@ -113,6 +122,25 @@ impl Served {
         self.current = report.decision.replicas.max(3);
         report
     }
+}
+
+#[test]
+fn a_model_that_tells_of_more_than_pods_carry_raises_nothing_any_more() {
+    let mut served = Served::new(Mode::Floor, accepted(&[]));
+    // Pods carry 0.2 of a core each, where the model tells of 0.4.
+    served.each = 5.0 / 3.0;
+    let reports: Vec<_> = (0..60)
+        .map(|tick| served.tick(tick, Some(1200.0)))
+        .collect();
+    let lack = |report: &TickReport| match &report.traffic.as_ref().unwrap().standing {
+        TrafficStanding::Without { lack, .. } => Some(*lack),
+        TrafficStanding::Needs(_) | TrafficStanding::Unknown => None,
+    };
+    assert_eq!(lack(&reports[30]), None);
+    assert_eq!(reports[30].decision.replicas, 20);
+    let last = reports.last().unwrap();
+    assert_eq!(lack(last), Some(TrafficLack::Contradicted));
+    assert_ne!(last.decision.grounds, Grounds::Traffic);
 }
 
 #[test]
