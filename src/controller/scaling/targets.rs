@@ -30,8 +30,8 @@ use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::{Observed, conflicts, take_turns};
 
-pub(super) use self::fit_past::FitPast;
-pub(super) use self::fits::{FitBatch, FitLoad, FitTold, FitWork, Fitted};
+pub(super) use self::fit_past::{FitPast, Lane};
+pub(super) use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, Fitted};
 pub(super) use self::tick::{Contested, Tick, Ticked};
 pub(super) use self::traffic::{TrafficFitted, TrafficWork};
 pub(super) use self::traffic_state::TrafficTold;
@@ -45,8 +45,8 @@ const TOGETHER: usize = 64;
 pub(super) struct Targets {
     states: HashMap<Key, Box<TargetState>>,
     crons: CronMemories,
-    /// True where a model of traffic is to be fitted before the next loads.
-    is_traffics_turn: bool,
+    /// The lanes in which a model of traffic is to be fitted before the next loads.
+    traffics_turn: HashSet<Lane>,
     tick: u64,
 }
 

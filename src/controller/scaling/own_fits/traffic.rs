@@ -6,15 +6,15 @@
 
 use std::num::NonZeroUsize;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::{OwnFits, QUERY_TIME, RESTS, Steps};
+use super::OwnFits;
+use super::steps::{Span, Steps};
 use crate::controller::scaling::metrics::TrafficOutcome;
-use crate::controller::scaling::refill::{Answer, Question};
+use crate::controller::scaling::refill::Question;
 use crate::controller::scaling::targets::{FitPast, TrafficTold, TrafficWork};
-use crate::metrics::prometheus::{WorkloadName, WorkloadSums, Workloads};
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::refill::{Pace, Rest};
+use crate::metrics::prometheus::Workloads;
+use evenkeel_core::scaling::refill::Pace;
 use evenkeel_core::scaling::{AcceptedTraffic, TrafficRefusal};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_training::{
@@ -25,88 +25,51 @@ const STEP: SignedDuration = SignedDuration::from_mins(10);
 /// Four weeks of steps.
 const STEPS: usize = 28 * 144;
 
+/// The pasts that a model is fitted on.
+struct TrafficPasts {
+    kinds: Vec<Steps>,
+    /// The load of all replicas together.
+    load: Steps,
+    /// The number of them.
+    pods: Steps,
+}
+
 impl OwnFits {
     /// Fits the model of a target's traffic.
     pub(super) async fn fit_traffic(&self, work: &TrafficWork, pace: &mut Pace) -> TrafficTold {
-        pace.begin();
-        let (told, outcome) = match self.samples(work, pace).await {
-            Some(samples) => self.told(work, samples).await,
-            None => (
-                lacking("NoPast", "its past cannot be had from Prometheus"),
-                TrafficOutcome::NoPast,
-            ),
+        let (told, outcome) = if let Some(pasts) = self.traffic_pasts(work, pace).await {
+            self.told(work, pasts).await
+        } else {
+            let why = "its past cannot be had from Prometheus".to_owned();
+            (failed("NoPast", why), TrafficOutcome::NoPast)
         };
         self.metrics.traffic_fits().ended(outcome);
         told
     }
 
-    /// What is known of each step; `None` where some past cannot be had.
-    async fn samples(&self, work: &TrafficWork, pace: &mut Pace) -> Option<Vec<TrafficSample>> {
+    async fn traffic_pasts(&self, work: &TrafficWork, pace: &mut Pace) -> Option<TrafficPasts> {
         let workload = work.workload();
-        let mut kinds = Vec::new();
-        for (_, past) in &work.kinds {
-            kinds.push(self.past(past, &workload, work.end, pace).await?);
-        }
-        let load = self.past(&work.of.1, &workload, work.end, pace).await?;
         let these = [workload.clone()];
-        let pods = Question::Pods(Workloads::These(&these));
-        let pods = self.steps(pods, &workload, work.end, pace).await?;
-        let samples = (0..STEPS).filter_map(|step| {
-            let traffic = kinds.iter().map(|kind| kind.at(step));
-            let replicas = pods.at(step).filter(|&pods| pods > 0.0)?;
-            Some(TrafficSample {
-                at: pods.middle(step)?,
-                traffic: traffic.collect::<Option<_>>()?,
-                replicas,
-                utilisation: load.at(step)? / replicas,
-            })
-        });
-        Some(samples.collect())
-    }
-
-    async fn past(
-        &self,
-        past: &FitPast,
-        workload: &WorkloadName,
-        end: Timestamp,
-        pace: &mut Pace,
-    ) -> Option<Steps> {
-        let these = [workload.clone()];
-        let question = match past {
+        let pasts = work.kinds.iter().chain([&work.of]);
+        let questions = pasts.map(|(_, past)| match past {
             FitPast::Workloads(signal) => Question::Sums(signal, Workloads::These(&these)),
             FitPast::Query(query) => Question::Query(query),
-        };
-        self.steps(question, workload, end, pace).await
-    }
-
-    async fn steps(
-        &self,
-        question: Question<'_>,
-        workload: &WorkloadName,
-        end: Timestamp,
-        pace: &mut Pace,
-    ) -> Option<Steps> {
-        let mut steps = Steps::before(end, STEP, STEPS)?;
-        let rest = Rest::of(end, STEP, u32::try_from(STEPS).ok()?);
-        let asked = self.ask(question, rest, pace, |answer| match answer {
-            Answer::Points(points) => steps.take(&points),
-            Answer::Sums(WorkloadSums { sums, .. }) => {
-                if let Some(points) = sums.get(workload) {
-                    steps.take(points);
-                }
-            }
         });
-        // A target's own query may hang, and others wait for it.
-        tokio::time::timeout(QUERY_TIME, asked).await.ok()??;
-        Some(steps)
+        let pods = Question::Pods(Workloads::These(&these));
+        let questions: Vec<_> = questions.chain([pods]).collect();
+        let span = Span {
+            end: work.end,
+            step: STEP,
+            steps: STEPS,
+        };
+        let asked = self.pasts.of_all(&questions, &workload, span, pace);
+        let mut kinds = asked.await?;
+        let (pods, load) = (kinds.pop()?, kinds.pop()?);
+        Some(TrafficPasts { kinds, load, pods })
     }
 
-    /// What samples say, on the blocking pool and with a rest after it.
-    async fn told(
-        &self,
-        work: &TrafficWork,
-        samples: Vec<TrafficSample>,
-    ) -> (TrafficTold, TrafficOutcome) {
+    /// What pasts say.
+    async fn told(&self, work: &TrafficWork, pasts: TrafficPasts) -> (TrafficTold, TrafficOutcome) {
         let calendar = self.shared.calendar.clone();
         let names = TrafficNames {
             components: work.kinds.iter().map(|(name, _)| name.clone()).collect(),
@@ -114,22 +77,21 @@ impl OwnFits {
             zone: calendar.name().unwrap_or_default().to_owned(),
             calendar,
         };
-        let fitted = tokio::task::spawn_blocking(move || {
-            let begun = clock::instant();
+        let fitted = self.work(move || -> Result<AcceptedTraffic, TrafficFitError> {
+            let samples = pasts.samples();
             let settings = TrafficSettings::with(NonZeroUsize::MIN);
-            let fitted = fit_traffic(&samples, names, &settings);
-            let accepted = fitted.map(|model| AcceptedTraffic {
-                means: means(&samples),
-                model,
-            });
-            (accepted, begun.elapsed())
+            let model = fit_traffic(&samples, names, &settings)?;
+            let means = means(&samples);
+            Ok(AcceptedTraffic { model, means })
         });
-        let Ok((fitted, took)) = fitted.await else {
-            tracing::error!("the fit of a target's traffic panicked");
-            let told = lacking("Failed", "a defect of Evenkeel: its fit panicked");
-            return (told, TrafficOutcome::Failed);
+        let fitted = match fitted.await {
+            (Ok(fitted), _) => fitted,
+            (Err(error), _) => {
+                tracing::error!(%error, "the fit of a target's traffic panicked");
+                let why = "a defect of Evenkeel: its fit panicked".to_owned();
+                return (failed("Failed", why), TrafficOutcome::Failed);
+            }
         };
-        tokio::time::sleep(took * RESTS).await;
         match fitted {
             Ok(accepted) => (
                 TrafficTold::Accepted(Box::new(accepted)),
@@ -137,21 +99,46 @@ impl OwnFits {
             ),
             Err(error) => {
                 let (reason, why) = (error.reason(), error.to_string());
-                if matches!(error, TrafficFitError::TooShort { .. }) {
-                    return (lacking(reason, &why), TrafficOutcome::TooShort);
+                let refusal = TrafficRefusal { reason, why };
+                match error {
+                    TrafficFitError::TooShort { .. } => {
+                        (TrafficTold::TooShort(refusal), TrafficOutcome::TooShort)
+                    }
+                    // They say nothing of the traffic.
+                    TrafficFitError::NotSettled(_) | TrafficFitError::Boosting(_) => {
+                        (TrafficTold::Failed(refusal), TrafficOutcome::Failed)
+                    }
+                    TrafficFitError::Steady { .. }
+                    | TrafficFitError::NoTraffic
+                    | TrafficFitError::Unexplained(_)
+                    | TrafficFitError::NotByTraffic(_) => {
+                        (TrafficTold::Refused(refusal), TrafficOutcome::Refused)
+                    }
                 }
-                let refused = TrafficTold::Refused(TrafficRefusal { reason, why });
-                (refused, TrafficOutcome::Refused)
             }
         }
     }
 }
 
-fn lacking(reason: &'static str, why: &str) -> TrafficTold {
-    TrafficTold::Lacking(TrafficRefusal {
-        reason,
-        why: why.to_owned(),
-    })
+impl TrafficPasts {
+    /// What is known of each step; those in which something is not known are left out.
+    fn samples(&self) -> Vec<TrafficSample> {
+        let samples = (0..STEPS).filter_map(|step| {
+            let traffic = self.kinds.iter().map(|kind| kind.at(step));
+            let replicas = self.pods.at(step).filter(|&pods| pods > 0.0)?;
+            Some(TrafficSample {
+                at: self.pods.middle(step)?,
+                traffic: traffic.collect::<Option<_>>()?,
+                replicas,
+                utilisation: self.load.at(step)? / replicas,
+            })
+        });
+        samples.collect()
+    }
+}
+
+fn failed(reason: &'static str, why: String) -> TrafficTold {
+    TrafficTold::Failed(TrafficRefusal { reason, why })
 }
 
 /// The mean of each kind of traffic.

@@ -8,6 +8,13 @@ use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::pod_names;
 
+/// The lane in which work is done. What targets' own queries are asked for may hang, and others do not wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::controller::scaling) enum Lane {
+    Workloads,
+    Queries,
+}
+
 /// The past that models are fitted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::controller::scaling) enum FitPast {
@@ -15,6 +22,16 @@ pub(in crate::controller::scaling) enum FitPast {
     Workloads(Signal),
     /// Of a query.
     Query(Arc<str>),
+}
+
+impl FitPast {
+    /// The lane in which it is asked for.
+    pub(super) const fn lane(&self) -> Lane {
+        match self {
+            Self::Workloads(_) => Lane::Workloads,
+            Self::Query(_) => Lane::Queries,
+        }
+    }
 }
 
 /// Where the past of a load is had from; `None` where it cannot be had.

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::Targets;
-use super::fit_past::{FitPast, hour, past};
+use super::fit_past::{FitPast, Lane, hour, past};
 use super::key::Key;
 use super::state::TargetState;
 use super::traffic::{TrafficFitted, TrafficWork};
@@ -65,7 +65,17 @@ pub(in crate::controller::scaling) struct FitLoad {
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct Fitted {
     pub(in crate::controller::scaling) load: FitLoad,
-    pub(in crate::controller::scaling) learnt: Learnt,
+    pub(in crate::controller::scaling) end: FitEnd,
+}
+
+/// How a fit ended.
+#[derive(Debug)]
+pub(in crate::controller::scaling) enum FitEnd {
+    Learnt(Box<Learnt>),
+    /// The past is too short to learn from.
+    TooShort,
+    /// The past could not be had, or could not be worked on: it is to be tried again.
+    Failed,
 }
 
 impl FitLoad {
@@ -96,44 +106,54 @@ impl FitLoad {
 /// A load that is due.
 struct Due<'a> {
     key: &'a Key,
+    /// True where decisions on its target change replicas.
+    acts: bool,
     fit: OwnFit<'a>,
     past: FitPast,
 }
 
 impl Targets {
-    /// What is to be fitted next: models of traffic and loads in turns.
-    pub(in crate::controller::scaling) fn next_work(&mut self, now: Timestamp) -> Option<FitWork> {
-        let is_traffics_turn = std::mem::replace(&mut self.is_traffics_turn, false);
+    /// What is to be fitted next in a lane: models of traffic and loads in turns.
+    pub(in crate::controller::scaling) fn next_work(
+        &mut self,
+        lane: Lane,
+        now: Timestamp,
+    ) -> Option<FitWork> {
+        let is_traffics_turn = self.traffics_turn.remove(&lane);
         let traffic = |targets: &mut Self| {
-            let work = targets.next_traffic(now);
+            let work = targets.next_traffic(lane, now);
             work.map(|work| FitWork::Traffic(Box::new(work)))
         };
         let work = is_traffics_turn.then(|| traffic(self)).flatten();
         let work = work.or_else(|| {
-            self.is_traffics_turn = true;
-            self.next_fits(now).map(FitWork::Trees)
+            self.traffics_turn.insert(lane);
+            self.next_fits(lane, now).map(FitWork::Trees)
         });
         work.or_else(|| traffic(self))
     }
 
     /// Takes what came of it.
-    pub(in crate::controller::scaling) fn take_told(&mut self, told: FitTold) {
+    pub(in crate::controller::scaling) fn take_told(&mut self, told: FitTold, now: Timestamp) {
         match told {
-            FitTold::Trees(fitted) => self.take_fitted(*fitted),
-            FitTold::Traffic(fitted) => self.take_traffic(*fitted),
+            FitTold::Trees(fitted) => self.take_fitted(*fitted, now),
+            FitTold::Traffic(fitted) => self.take_traffic(*fitted, now),
         }
     }
 
-    /// The loads to be fitted next, those without any trees first; they count as asked for from here on.
-    pub(in crate::controller::scaling) fn next_fits(&mut self, now: Timestamp) -> Option<FitBatch> {
+    /// The loads to be fitted next, those first whose targets act, and of these those without any trees; they count as
+    /// asked for from here on.
+    pub(in crate::controller::scaling) fn next_fits(
+        &mut self,
+        lane: Lane,
+        now: Timestamp,
+    ) -> Option<FitBatch> {
         let due = self
             .states
             .iter()
             .flat_map(|(key, state)| due(key, state, now));
-        let due: Vec<_> = due.collect();
-        let first = due
-            .iter()
-            .min_by_key(|one| (!one.fit.is_first, one.fit.end))?;
+        let mut due: Vec<_> = due.filter(|one| one.past.lane() == lane).collect();
+        due.sort_by_key(|one| (!one.acts, !one.fit.is_first, one.fit.end));
+        let first = due.first()?;
         let (end, past) = (first.fit.end, first.past.clone());
         let same = |one: &&Due<'_>| one.fit.end == end && one.past == past;
         let loads = due.iter().filter(same).take(TOGETHER).map(|one| FitLoad {
@@ -152,10 +172,15 @@ impl Targets {
     }
 
     /// Takes what came of a fit, where its target is still there.
-    pub(in crate::controller::scaling) fn take_fitted(&mut self, fitted: Fitted) {
-        let Fitted { load, learnt } = fitted;
-        if let Some(state) = self.states.get_mut(&load.key) {
-            state.tracker.adopt_learnt(&load.signal, learnt);
+    pub(in crate::controller::scaling) fn take_fitted(&mut self, fitted: Fitted, now: Timestamp) {
+        let Fitted { load, end } = fitted;
+        let Some(state) = self.states.get_mut(&load.key) else {
+            return;
+        };
+        match end {
+            FitEnd::Learnt(learnt) => state.tracker.adopt_learnt(&load.signal, *learnt),
+            FitEnd::TooShort => state.tracker.fit_ended(&load.signal),
+            FitEnd::Failed => state.tracker.fit_failed(&load.signal, now),
         }
     }
 }
@@ -163,14 +188,20 @@ impl Targets {
 /// The loads of a target that are due, as far as there is a past to be had. A target that cannot be
 /// judged is left out: its next tick finds out why.
 fn due<'a>(key: &'a Key, state: &'a TargetState, now: Timestamp) -> Vec<Due<'a>> {
-    if !state.decides {
+    if state.mode.is_none() {
         return Vec::new();
     }
     let fits = caught(|| state.tracker.fits_due(hour(key), now).collect::<Vec<_>>());
     let fits = fits.unwrap_or_default().into_iter();
     let due = fits.filter_map(|fit| {
         let past = past(key, state, fit.signal)?;
-        Some(Due { key, fit, past })
+        let acts = state.acts();
+        Some(Due {
+            key,
+            acts,
+            fit,
+            past,
+        })
     });
     due.collect()
 }

@@ -12,6 +12,7 @@ use super::traffic_state::TrafficState;
 use crate::controller::scaling::refill::{Asked, Points};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
+use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::answers_taken::AnswersTaken;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::observation::Observation;
@@ -46,8 +47,8 @@ pub(super) struct TargetState {
     pub(super) contest: ContestInquiry,
     pub(super) decisions: BTreeMap<&'static str, u64>,
     pub(super) tick: u64,
-    /// True where its newest tick came to a decision.
-    pub(super) decides: bool,
+    /// How decisions on it act, where its newest tick came to one.
+    pub(super) mode: Option<Mode>,
     /// The count at the last tick, where it is reconciled here.
     pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.
@@ -55,6 +56,11 @@ pub(super) struct TargetState {
 }
 
 impl TargetState {
+    /// True where its decisions change replicas: what it learns is not to wait for that of others.
+    pub(super) const fn acts(&self) -> bool {
+        matches!(self.mode, Some(Mode::Floor | Mode::Direct))
+    }
+
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
     pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, asks: &mut Asks) -> Resolved {
         let Seen {
@@ -79,8 +85,7 @@ impl TargetState {
             let problems = if self.missing_pods.are_missing() {
                 known.problems
             } else {
-                let signals: Vec<_> = target.measured().cloned().collect();
-                self.measure(observed, &signals, known, tick)
+                self.measure(observed, &target.measured(), known, tick)
             };
             resolved.problems.extend(problems);
         }

@@ -159,7 +159,9 @@ impl<'a> TickingTarget<'a> {
             Some(Ok(report)) => Some(report),
             None => None,
         };
-        self.state.decides = report.is_some();
+        let target = self.resolved.target.as_ref();
+        let decided = report.as_ref().and(target);
+        self.state.mode = decided.map(|target| target.policy.mode);
         let told = self
             .tries_to_tell(report.as_ref(), tick)
             .or_else(|panicked| {

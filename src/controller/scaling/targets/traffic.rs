@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Targets;
-use super::fit_past::{FitPast, hour};
+use super::fit_past::{FitPast, Lane, hour};
 use super::key::Key;
 use super::state::TargetState;
 use super::traffic_state::TrafficTold;
@@ -47,6 +47,17 @@ impl TrafficWork {
         self.key.workload_name()
     }
 
+    /// The lane in which it is done.
+    fn lane(&self) -> Lane {
+        let mut pasts = self.kinds.iter().chain([&self.of]);
+        let is_by_query = pasts.any(|(_, past)| past.lane() == Lane::Queries);
+        if is_by_query {
+            Lane::Queries
+        } else {
+            Lane::Workloads
+        }
+    }
+
     /// Queries for the traffic of a Deployment in the namespace `shop`, and its cpu.
     #[cfg(test)]
     pub(in crate::controller::scaling) fn of_deployment(
@@ -76,36 +87,43 @@ impl TrafficWork {
 }
 
 impl Targets {
-    /// The model to be fitted next, one that there is none of first; it counts as asked for from here on.
-    pub(super) fn next_traffic(&mut self, now: Timestamp) -> Option<TrafficWork> {
-        let due = self.states.iter().filter(|(_, state)| state.decides);
-        let due = due.filter_map(|(key, state)| {
-            let of = state.traffic.of.clone()?;
-            Some((key, state, of, state.traffic.due(hour(key), now)?))
-        });
-        let (key, state, signals, end) =
-            due.min_by_key(|(_, state, _, end)| (state.traffic.asked.is_some(), *end))?;
-        let (key, work) = (key.clone(), work(key, state, signals, end));
-        let state = self.states.get_mut(&key)?;
-        state.traffic.asked = Some(end);
-        if work.is_none() {
-            state.traffic.take(TrafficTold::Lacking(TrafficRefusal {
+    /// The model to be fitted next in a lane, those first whose targets act, and of these those that there is none of; it
+    /// counts as asked for from here on.
+    pub(super) fn next_traffic(&mut self, lane: Lane, now: Timestamp) -> Option<TrafficWork> {
+        loop {
+            let states = self.states.iter().filter(|(_, state)| state.mode.is_some());
+            let due = states.filter_map(|(key, state)| {
+                let end = state.traffic.due(hour(key), now)?;
+                let work = work(key, state, state.traffic.of.clone()?, end);
+                // It is told at once that there is none.
+                let of_lane = work.as_ref().map_or(Lane::Workloads, TrafficWork::lane);
+                let rank = (!state.acts(), state.traffic.asked.is_some(), end);
+                (of_lane == lane).then_some((rank, key, work))
+            });
+            let ((.., end), key, work) = due.min_by_key(|(rank, ..)| *rank)?;
+            let key = key.clone();
+            let state = self.states.get_mut(&key)?;
+            state.traffic.ask(end, now);
+            if work.is_some() {
+                return work;
+            }
+            let refusal = TrafficRefusal {
                 reason: "NoPast",
                 why: "its past cannot be told from that of others: the names of its Pods do not tell which \
                       workload they belong to"
                     .to_owned(),
-            }));
+            };
+            state.traffic.take(TrafficTold::Failed(refusal), now);
         }
-        work
     }
 
     /// Takes what came of a fit, where its target is still there and asks for the same.
-    pub(super) fn take_traffic(&mut self, fitted: TrafficFitted) {
+    pub(super) fn take_traffic(&mut self, fitted: TrafficFitted, now: Timestamp) {
         let TrafficFitted { work, told } = fitted;
         if let Some(state) = self.states.get_mut(&work.key)
             && state.traffic.of.as_ref() == Some(&work.signals)
         {
-            state.traffic.take(told);
+            state.traffic.take(told, now);
         }
     }
 }

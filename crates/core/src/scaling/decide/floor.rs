@@ -137,11 +137,13 @@ impl Tick<'_> {
             ..
         } = *self.input;
         match traffic {
-            Some(TrafficStanding::Needs(_)) => return true,
+            Some(TrafficStanding::Needs(_)) if !loads.iter().any(|load| load.is_forecast) => {
+                return true;
+            }
             // The floor that was taken over may be the traffic's.
             Some(TrafficStanding::Without { is_awaited, .. }) if *is_awaited => return false,
             Some(TrafficStanding::Unknown) => return false,
-            Some(TrafficStanding::Without { .. }) | None => {}
+            Some(TrafficStanding::Needs(_) | TrafficStanding::Without { .. }) | None => {}
         }
         let unproven = |prediction: &Prediction<'_>| {
             matches!(

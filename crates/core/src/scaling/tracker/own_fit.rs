@@ -9,7 +9,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{History, OwnPeaks, Resolution};
-use crate::scaling::fit_times::{newest_daily, newest_hour};
+use crate::scaling::fit_times::{newest_daily, newest_hour, rest_after};
 use crate::scaling::signal::Signal;
 use crate::scaling::trial::{PodsKind, TrialPods};
 
@@ -21,10 +21,6 @@ const LEAST: usize = 144;
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 /// From so many changes on the time is that of a day and more.
 const MOST_CHANGES: u8 = 9;
-/// The time after which a fit that failed is tried again; it doubles with each failure.
-const RETRIED: SignedDuration = SignedDuration::from_mins(15);
-/// From so many failures on the time is eight hours.
-const MOST_RESTS: u8 = 6;
 
 /// A load whose own trees are to be fitted.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +58,7 @@ impl LastFit {
         self.asked = now;
     }
 
-    /// Takes note that something came of it.
+    /// Takes note that it was made, so that it is not tried again before the next is due.
     pub(super) const fn succeeded(&mut self) {
         self.failures = 0;
     }
@@ -78,8 +74,7 @@ pub(super) fn due(
 ) -> Option<LastFit> {
     let daily = newest_daily(hour, now)?;
     let failed = last.filter(|last| last.failures > 0);
-    let rests = |last: &LastFit| RETRIED * (1 << last.failures.min(MOST_RESTS).saturating_sub(1));
-    if failed.is_some_and(|last| now.duration_since(last.asked) < rests(last)) {
+    if failed.is_some_and(|last| now.duration_since(last.asked) < rest_after(last.failures)) {
         return None;
     }
     let of_day = failed.is_some() || last.is_none_or(|last| last.end < daily);

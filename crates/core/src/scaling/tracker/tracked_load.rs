@@ -237,9 +237,7 @@ impl TrackedLoad {
     /// its past was and would have been with them.
     pub(super) fn adopt(&mut self, learnt: Learnt) {
         let Learnt { own, trial, highs } = learnt;
-        if let Some(fit) = &mut self.fit {
-            fit.succeeded();
-        }
+        self.fit_ended();
         self.history.take_highs(&highs);
         if let Some(peaks) = &mut self.peaks {
             peaks.adopt(own.as_ref(), trial);
@@ -280,6 +278,13 @@ impl TrackedLoad {
     pub(super) const fn fit_failed(&mut self, now: Timestamp) {
         if let Some(fit) = &mut self.fit {
             fit.failed(now);
+        }
+    }
+
+    /// Takes note that a fit was made, whatever came of it.
+    pub(super) const fn fit_ended(&mut self) {
+        if let Some(fit) = &mut self.fit {
+            fit.succeeded();
         }
     }
 

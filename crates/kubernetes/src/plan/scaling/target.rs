@@ -1,5 +1,6 @@
 //! One target as a tick needs it, and the bounds within which it is decided.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -50,15 +51,19 @@ pub struct Target {
 impl Target {
     /// The signals that it scales by and those of its traffic, each with its question.
     pub fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+        let kinds = self.traffic.iter().flat_map(|traffic| &traffic.kinds);
         let traffic = self.traffic.iter().flat_map(|traffic| &traffic.questions);
-        let signals = self.measured().map(|one| &one.signal);
+        let signals = self.signals.iter().chain(kinds).map(|one| &one.signal);
         signals.zip(self.questions.iter().chain(traffic))
     }
 
     /// The signals that it scales by and those of its traffic.
-    pub fn measured(&self) -> impl Iterator<Item = &ScaledSignal> {
-        let traffic = self.traffic.iter().flat_map(|traffic| &traffic.kinds);
-        self.signals.iter().chain(traffic)
+    #[must_use]
+    pub fn measured(&self) -> Cow<'_, [ScaledSignal]> {
+        match &self.traffic {
+            None => Cow::Borrowed(&self.signals),
+            Some(traffic) => Cow::Owned([&*self.signals, &*traffic.kinds].concat()),
+        }
     }
 
     /// The bounds as an object would have them.

@@ -105,15 +105,17 @@ async fn what_traffic_does_not_explain_is_refused_with_the_figures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_past_that_is_short_or_cannot_be_had_is_lacking() {
+async fn a_past_that_is_short_is_told_apart_from_one_that_cannot_be_had() {
     for (workload, queries, reason) in [
         ("young", &["requests"][..], "TooShort"),
         ("served", &["nothing"], "TooShort"),
-        ("served", &["slow"], "NoPast"),
+        ("served", &["requests", "slow"], "NoPast"),
     ] {
         let (told, metrics) = told(workload, queries).await;
-        let TrafficTold::Lacking(refusal) = told else {
-            panic!("{told:?}");
+        let refusal = match told {
+            TrafficTold::TooShort(refusal) if reason == "TooShort" => refusal,
+            TrafficTold::Failed(refusal) if reason == "NoPast" => refusal,
+            told => panic!("{told:?}"),
         };
         assert_eq!(refusal.reason, reason, "{refusal:?}");
         assert!(

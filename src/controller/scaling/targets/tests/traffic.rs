@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::controller::scaling::targets::{
-    FitPast, FitTold, FitWork, TrafficFitted, TrafficTold, TrafficWork,
+    FitPast, FitTold, FitWork, Lane, TrafficFitted, TrafficTold, TrafficWork,
 };
 use evenkeel_core::forecast::{HeldOutDay, Linear, LinearResidual, TrafficModel, Trees};
 use evenkeel_core::scaling::{AcceptedTraffic, TrafficRefusal};
@@ -82,15 +82,19 @@ impl Named {
     }
 
     fn work(&mut self, at: i64) -> Option<TrafficWork> {
-        match self.targets.next_work(second(at))? {
+        self.work_in(Lane::Queries, at)
+    }
+
+    fn work_in(&mut self, lane: Lane, at: i64) -> Option<TrafficWork> {
+        match self.targets.next_work(lane, second(at))? {
             FitWork::Traffic(work) => Some(*work),
             FitWork::Trees(batch) => panic!("{batch:?}"),
         }
     }
 
-    fn take(&mut self, work: TrafficWork, told: TrafficTold) {
+    fn take(&mut self, work: TrafficWork, told: TrafficTold, at: i64) {
         let fitted = Box::new(TrafficFitted { work, told });
-        self.targets.take_told(FitTold::Traffic(fitted));
+        self.targets.take_told(FitTold::Traffic(fitted), second(at));
     }
 }
 
@@ -155,14 +159,14 @@ fn a_model_is_asked_for_once_a_day_and_each_hour_while_the_past_is_too_short() {
     assert_eq!(kinds, [past("sum(a)"), past("sum(b)")]);
     assert_eq!(work.of, ("cpu".to_owned(), FitPast::Workloads(Signal::CPU)));
     assert!(named.work(60).is_none(), "it has been asked for");
-    named.take(work, TrafficTold::Lacking(refusal("TooShort")));
+    named.take(work, TrafficTold::TooShort(refusal("TooShort")), 60);
     let hours: Vec<bool> = (1..=4)
         .map(|hour| named.work(hour * HOUR).is_some())
         .collect();
     // The first end is the target's own hour of the day; all whole hours since then are later.
     assert_eq!(hours[1..], [true; 3]);
     let work = named.work(5 * HOUR).unwrap();
-    named.take(work, TrafficTold::Refused(refusal("Unexplained")));
+    named.take(work, TrafficTold::Refused(refusal("Unexplained")), 5 * HOUR);
     let again = (6 * 60..6 * 60 + 24 * 60).filter(|minute| named.work(minute * 60).is_some());
     assert_eq!(again.count(), 1, "at its own hour of the day");
     let (status, reason, message) = condition(&named.tick(30 * HOUR)).unwrap();
@@ -177,7 +181,7 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
     let mut named = Named::new("sum(a)");
     let query = named.tick(0).asks.wanted.remove(0).query;
     let work = named.work(0).unwrap();
-    named.take(work.clone(), accepted());
+    named.take(work.clone(), accepted(), 0);
     let unknown = named.tick(15);
     let traffic = unknown.shown[0].status.traffic.clone().unwrap();
     assert_eq!((&*traffic.standing, traffic.need), ("unknown", None));
@@ -210,12 +214,30 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
         "{message}"
     );
     // A fit that fails leaves it, and what came for other queries is nobody's.
-    named.take(work.clone(), TrafficTold::Lacking(refusal("NoPast")));
+    named.take(work.clone(), TrafficTold::Failed(refusal("NoPast")), 30);
     assert_eq!(condition(&named.tick(45)).unwrap().0, "True");
     named.name("sum(c)");
     assert_eq!(condition(&named.tick(60)).unwrap().1, "Awaited");
-    named.take(work, accepted());
+    named.take(work, accepted(), 60);
     assert_eq!(condition(&named.tick(75)).unwrap().1, "Awaited");
+}
+
+#[test]
+fn a_fit_that_failed_is_tried_again_on_the_same_past() {
+    let mut named = Named::new("sum(a)");
+    named.tick(0);
+    let first = named.work(0).unwrap();
+    let mut tried = Vec::new();
+    named.take(first.clone(), TrafficTold::Failed(refusal("NoPast")), 0);
+    assert_eq!(condition(&named.tick(15)).unwrap().1, "NoPast");
+    for minute in 0..50 {
+        if let Some(work) = named.work(minute * 60) {
+            assert_eq!(work, first);
+            tried.push(minute);
+            named.take(work, TrafficTold::Failed(refusal("NoPast")), minute * 60);
+        }
+    }
+    assert_eq!(tried, [15, 45]);
 }
 
 #[test]
@@ -239,7 +261,8 @@ fn queries_that_may_not_be_asked_are_told_and_nothing_is_fitted() {
     // The preset is nobody's own text.
     named.name("network");
     named.tick(15);
-    let work = named.work(15).unwrap();
+    assert!(named.work(15).is_none());
+    let work = named.work_in(Lane::Workloads, 15).unwrap();
     let network = FitPast::Workloads(Resource::NetworkIo.into());
     assert_eq!(work.kinds, [("networkIo".to_owned(), network)]);
 }

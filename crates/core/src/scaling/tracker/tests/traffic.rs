@@ -49,6 +49,8 @@ struct Served {
     models: Option<ModelSet>,
     fit: TrafficFit,
     current: i32,
+    loads_are_forecast: bool,
+    recorded: Option<Floor>,
 }
 
 impl Served {
@@ -59,6 +61,8 @@ impl Served {
             models: Some(ModelSet::Auto),
             fit,
             current: 5,
+            loads_are_forecast: true,
+            recorded: None,
         }
     }
 
@@ -85,6 +89,10 @@ impl Served {
             only_here: true,
         });
         let kinds: Vec<_> = kinds.collect();
+        let mut signals = signals();
+        for signal in &mut signals {
+            signal.is_forecast = self.loads_are_forecast;
+        }
         let input = TickInput {
             traffic: Some(TrafficInput {
                 kinds: &kinds,
@@ -97,8 +105,8 @@ impl Served {
             ready: self.current,
             reaction: Reaction::Autoscaler(Some(3)),
             models: self.models,
-            signals: &signals(),
-            recorded: None,
+            signals: &signals,
+            recorded: self.recorded,
             shared: &Shared::default(),
         };
         let report = self.tracker.tick(&self.policy, &input);
@@ -162,6 +170,23 @@ fn a_count_never_shrinks_for_want_of_the_traffic() {
             5,
             "{mode:?}"
         );
+    }
+}
+
+/// The harm: the traffic is known at once, and after a restart let go of what a forecast of the load had raised.
+#[test]
+fn a_floor_that_was_taken_over_waits_for_the_loads_that_are_forecast() {
+    for (loads_are_forecast, expected) in [(true, 9), (false, 5)] {
+        let mut served = Served {
+            loads_are_forecast,
+            recorded: Some(Floor {
+                replicas: 9,
+                until: time(200),
+            }),
+            ..Served::new(Mode::Floor, accepted(&[]))
+        };
+        let floors = (0..60).map(|tick| served.tick(tick, Some(300.0)).decision.replicas);
+        assert_eq!(floors.last(), Some(expected), "{loads_are_forecast}");
     }
 }
 
