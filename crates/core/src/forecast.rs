@@ -58,7 +58,7 @@ pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
 pub use network::{
     Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, SWISH_STEPS, ShapeError, SwishInput,
-    SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
+    SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
 };
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
