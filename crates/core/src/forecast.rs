@@ -16,6 +16,7 @@ mod baseline;
 mod blend;
 mod calendar;
 mod context;
+mod corrector;
 mod daily;
 mod elastic_net;
 mod ets;
@@ -57,7 +58,7 @@ pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
 pub use network::{
     Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, SWISH_STEPS, ShapeError, SwishInput,
-    SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
+    SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
 };
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
@@ -75,7 +76,7 @@ pub use series::{Series, SeriesError, Usable};
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,
 };
-pub use swish_net::{SwishLoad, SwishWindow};
+pub use swish_net::SwishWindow;
 pub use traffic::{
     HeldOutDay, LinearResidual, Moment, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
     TrafficModelError,

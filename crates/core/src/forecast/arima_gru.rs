@@ -8,8 +8,8 @@
 use std::num::NonZeroUsize;
 
 use super::arima::Arima;
+use super::corrector::{Corrector, Example};
 use super::gru::{LEAST, NETWORK_ROWS, NETWORK_WINDOW, add, keep, told};
-use super::network::{Corrector, Example};
 use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::trainer::Trainer;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::Calendar;
+use super::network::SwishLoad;
 use super::past::Past;
 use super::peak::{GlobalPeaks, PeakContext};
-use super::swish_net::SwishLoad;
 use super::trainer::Trainer;
 
 /// The past of one load, its place in time, and what the models of all targets share.

@@ -8,7 +8,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::network::{Corrector, Example};
+use super::corrector::{Corrector, Example};
 use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::trainer::Trainer;

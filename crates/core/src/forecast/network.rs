@@ -5,14 +5,16 @@
 //! stands elsewhere.
 
 mod activation;
-mod corrector;
 mod dense;
 mod gru;
+mod shape_error;
 mod swish;
 mod windowed;
 
-pub(super) use corrector::{Corrector, Example};
 pub use dense::Dense;
 pub use gru::{Gru, GruWeights, Hidden, add_products};
-pub use swish::{SWISH_STEPS, SwishInput, SwishNet, SwishPass, SwishShape, SwishWeights};
-pub use windowed::{GruNetwork, NetworkShape, ShapeError, WindowRows};
+pub use shape_error::ShapeError;
+pub use swish::{
+    SWISH_STEPS, SwishInput, SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights,
+};
+pub use windowed::{GruNetwork, NetworkShape, WindowRows};

@@ -5,11 +5,10 @@
 //! The model has no memory of its own, but reads the history. Steps beyond the twelfth stay as that.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use super::context::Context;
 use super::model::Model;
-use super::network::{SWISH_STEPS, SwishInput, SwishNet};
+use super::network::{SWISH_STEPS, SwishInput, SwishLoad};
 use super::not_ready::NotEnoughHistory;
 use super::outlook::{bound, outlook};
 use super::prediction::Forecast;
@@ -20,14 +19,6 @@ use crate::units::{count_as_f64, narrowed};
 const OF_LEVEL: f64 = 0.02;
 /// A difference beyond this many scales reads as one of so many.
 const MOST: f64 = 10.0;
-
-/// The network of a load.
-#[derive(Debug, Clone)]
-pub struct SwishLoad {
-    pub net: Arc<SwishNet>,
-    /// The number of the load among those that the network knows by name.
-    pub category: Option<usize>,
-}
 
 /// Twelve values as the network counts them.
 #[derive(Debug, Clone, Copy, PartialEq)]

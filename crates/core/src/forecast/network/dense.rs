@@ -1,7 +1,7 @@
 //! A dense layer.
 
 use super::gru::add_products;
-use super::windowed::ShapeError;
+use super::shape_error::ShapeError;
 
 /// y = W x + b.
 #[derive(Debug, Clone, PartialEq)]

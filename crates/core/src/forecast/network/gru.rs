@@ -4,7 +4,7 @@
 //! h' = (1 − z) ∘ n + z ∘ h. The thesis leaves the biases out and writes r ∘ U h for what is r ∘ (U_n h + c_n) here.
 
 use super::activation::{sigmoid, tanh};
-use super::windowed::ShapeError;
+use super::shape_error::ShapeError;
 
 /// A layer of gated recurrent units.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,10 +4,12 @@
 //! the week, added); y are the last 12 values. V_i, V_t, V_i ∘ y, V_t ∘ y, the first differences of y, and y go through
 //! two layers of 64 neurons with Swish, x σ(x), and one that answers 12 steps at once.
 
+use std::sync::Arc;
+
 use super::activation::sigmoid;
 use super::dense::Dense;
 use super::gru::add_products;
-use super::windowed::ShapeError;
+use super::shape_error::ShapeError;
 
 /// The values that are read, the steps that are answered, and the length of embeddings, which are multiplied by what is
 /// read.
@@ -42,6 +44,14 @@ pub struct SwishInput {
     pub second_of_week: i64,
     /// The newest values as the network counts them, the last one at the end.
     pub values: [f32; SWISH_STEPS],
+}
+
+/// The network of a load.
+#[derive(Debug, Clone)]
+pub struct SwishLoad {
+    pub net: Arc<SwishNet>,
+    /// The number of the load among those that the network knows by name.
+    pub category: Option<usize>,
 }
 
 /// What a way through a network was made of.

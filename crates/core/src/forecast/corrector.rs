@@ -3,8 +3,8 @@
 //! Everything is divided by the mean size of what the window holds, so that a load that is twice as large or moves
 //! twice as much reads the same; errors count in the load's own unit all the same.
 
-use super::windowed::{GruNetwork, WindowRows};
-use crate::forecast::trainer::Trainer;
+use super::network::{GruNetwork, WindowRows};
+use super::trainer::Trainer;
 use crate::units::{count_as_f64, narrowed};
 
 /// The least scale, as a share of that of all rows: where nothing moved for a while, a small change is small.
@@ -14,14 +14,14 @@ const MOST: f64 = 10.0;
 
 /// What was new before some origin, and what the forecasts made there missed.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::forecast) struct Example {
-    pub(in crate::forecast) recent: Vec<f64>,
-    pub(in crate::forecast) missed: Vec<f64>,
+pub(super) struct Example {
+    pub(super) recent: Vec<f64>,
+    pub(super) missed: Vec<f64>,
 }
 
 /// Networks whose answers are averaged, with the scale that they were fitted on.
 #[derive(Debug, Clone, Default)]
-pub(in crate::forecast) struct Corrector {
+pub(super) struct Corrector {
     /// None where nothing moved at all.
     networks: Box<[GruNetwork]>,
     /// The mean scale of the examples.
@@ -30,7 +30,7 @@ pub(in crate::forecast) struct Corrector {
 
 impl Corrector {
     /// Fits networks on `examples`, the oldest first, going on from those of `before`. `None` where they cannot be.
-    pub(in crate::forecast) fn fitted(
+    pub(super) fn fitted(
         examples: &[Example],
         before: Option<&Self>,
         trainer: &dyn Trainer,
@@ -63,7 +63,7 @@ impl Corrector {
     }
 
     /// What is to be added to the forecast of each step after a time before which `recent` was new.
-    pub(in crate::forecast) fn answer(&self, recent: &[f64]) -> Vec<f64> {
+    pub(super) fn answer(&self, recent: &[f64]) -> Vec<f64> {
         let local = self.local(recent);
         let window: Vec<f32> = window(recent, local).collect();
         let Some((first, others)) = self.networks.split_first() else {
@@ -80,14 +80,14 @@ impl Corrector {
     }
 
     /// The number of networks, and of the weights of each.
-    pub(in crate::forecast) fn counts(&self) -> (usize, usize) {
+    pub(super) fn counts(&self) -> (usize, usize) {
         let each = self.networks.first();
         let each = each.map_or(0, |network| network.shape().count());
         (self.networks.len(), each)
     }
 
     /// The memory outside, in bytes.
-    pub(in crate::forecast) fn heap_bytes(&self) -> usize {
+    pub(super) fn heap_bytes(&self) -> usize {
         let each = self.networks.iter();
         each.map(|network| size_of::<GruNetwork>() + network.heap_bytes())
             .sum()

@@ -1,0 +1,30 @@
+//! What is refused where parameters are to become a network.
+
+/// Parameters that are not those of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    #[error("{have} weights are not those of the network, which has {need}")]
+    Count { have: usize, need: usize },
+    #[error("a weight is not finite")]
+    NotFinite,
+}
+
+impl ShapeError {
+    /// The name of the variant, for metrics and logs.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Count { .. } => "Count",
+            Self::NotFinite => "NotFinite",
+        }
+    }
+
+    pub(super) fn check(need: usize, parameters: &[f32]) -> Result<(), Self> {
+        let have = parameters.len();
+        if have != need {
+            return Err(Self::Count { have, need });
+        }
+        let finite = parameters.iter().all(|parameter| parameter.is_finite());
+        finite.then_some(()).ok_or(Self::NotFinite)
+    }
+}
