@@ -54,7 +54,7 @@ pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
 pub use peak::{
     Cover, Followed, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes,
-    OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs,
+    OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs, own_quantiles,
 };
 pub use point_model::PointModel;
 pub use prediction::{Forecast, Interval, Step};

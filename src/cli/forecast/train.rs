@@ -61,7 +61,8 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The file that the model is written to
+    /// The file that the model is written to; `-` is standard output. The form of the accuracy, which other
+    /// commands take here too, is --format
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
@@ -69,7 +70,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
-    /// Format of the accuracy
+    /// Form of the accuracy on standard output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
 
@@ -119,6 +120,7 @@ struct Learnt {
 }
 
 pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
+    output_file::check(&args.output)?;
     if args.weights.global {
         return run_global(args);
     }

@@ -65,7 +65,11 @@ impl Resolution {
 
     /// The number of the slot that holds `time`, counted from the epoch.
     fn slot(self, time: Timestamp) -> i64 {
-        time.as_second().div_euclid(self.seconds())
+        self.slot_at(time.as_second())
+    }
+
+    const fn slot_at(self, second: i64) -> i64 {
+        second.div_euclid(self.seconds())
     }
 
     /// The slot that holds the fine slot `fine`.
@@ -240,8 +244,7 @@ impl History {
     /// The time of the newest 15-second step that has been written; `None` before the first sample.
     #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
-        let second = self.newest?.checked_mul(Resolution::Fine.seconds())?;
-        Timestamp::from_second(second).ok()
+        Timestamp::from_second(self.newest_second()?).ok()
     }
 
     /// The value of the 15-second step that holds `time`.
@@ -252,7 +255,17 @@ impl History {
 
     /// The value of the step of a grid that holds `time`.
     pub(crate) fn step(&self, resolution: Resolution, time: Timestamp) -> Option<f64> {
-        self.get(resolution, resolution.slot(time))
+        self.step_at(resolution, time.as_second())
+    }
+
+    /// The value of the step of a grid that holds the second, counted from the epoch.
+    pub(super) fn step_at(&self, resolution: Resolution, second: i64) -> Option<f64> {
+        self.get(resolution, resolution.slot_at(second))
+    }
+
+    /// The newest 15-second step that has been written, in seconds from the epoch to its begin.
+    pub(super) fn newest_second(&self) -> Option<i64> {
+        self.newest?.checked_mul(Resolution::Fine.seconds())
     }
 
     /// The number of steps of a grid that are known.

@@ -50,6 +50,28 @@ struct End {
     load: f64,
 }
 
+/// The Pods as of the last tick, with their measurements. Most are as they were at the tick before, so that
+/// only those that changed are made anew.
+#[derive(Default)]
+struct Seen {
+    shown: Vec<Shown>,
+    /// What is shown, as the HPA takes it.
+    facts: Vec<PodFacts>,
+    /// The same, as sums take it.
+    shared: Vec<Arc<PodFacts>>,
+    measured: Vec<Option<Measurement>>,
+}
+
+/// What can change of a Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shown {
+    batch: u32,
+    number: i32,
+    life: Life,
+    is_ready: bool,
+    is_deleted: bool,
+}
+
 pub(super) struct ScaledPods {
     target: Target,
     autoscaler: Autoscaler,
@@ -60,8 +82,7 @@ pub(super) struct ScaledPods {
     cost: Cost,
     requests: Requests,
     carriers: Carriers,
-    /// The Pods as of the last tick, with their measurements.
-    seen: Vec<(Arc<PodFacts>, Option<Measurement>)>,
+    seen: Seen,
     /// The load of each Pod that serves, now.
     each: f64,
 }
@@ -91,6 +112,43 @@ impl Cohort {
     }
 }
 
+impl Seen {
+    /// The Pod at this place is shown so from now on.
+    fn show(&mut self, place: usize, shown: Shown, requests: &Requests, at: SignedDuration) {
+        if self.shown.get(place) == Some(&shown) {
+            return;
+        }
+        let Shown {
+            batch,
+            number,
+            life,
+            is_ready: _,
+            is_deleted,
+        } = shown;
+        let pod = PodFacts {
+            deleted: is_deleted,
+            ..autoscaler::pod(format!("{batch}-{number}"), Some(life), requests, at)
+        };
+        // What stood here and later has moved, if it is there at all.
+        self.truncate(place);
+        self.shown.push(shown);
+        self.shared.push(Arc::new(pod.clone()));
+        self.facts.push(pod);
+    }
+
+    /// There are no more Pods than these measurements.
+    fn keep(&mut self, measured: Vec<Option<Measurement>>) {
+        self.truncate(measured.len());
+        self.measured = measured;
+    }
+
+    fn truncate(&mut self, pods: usize) {
+        self.shown.truncate(pods);
+        self.facts.truncate(pods);
+        self.shared.truncate(pods);
+    }
+}
+
 impl ScaledPods {
     /// `initial` Pods that have been ready for long, below an HPA whose target is this share of the
     /// request; what they cost is counted by the target's own.
@@ -108,7 +166,7 @@ impl ScaledPods {
             cost: Cost::default(),
             requests: requests(target),
             carriers: Carriers::default(),
-            seen: Vec::new(),
+            seen: Seen::default(),
             each: 0.0,
         };
         let long_ago = SignedDuration::from_hours(-1);
@@ -128,9 +186,9 @@ impl ScaledPods {
         self.see(at);
         let floor = floor.clamp(1, self.target.bounds.max());
         self.autoscaler.set_min_replicas(floor);
-        let pods: Vec<PodFacts> = self.seen.iter().map(|(pod, _)| (**pod).clone()).collect();
         let resource = name(self.target.resource);
-        let measured = self.seen.iter().filter_map(|(pod, measured)| {
+        let pods = self.seen.facts.iter().zip(&self.seen.measured);
+        let measured = pods.filter_map(|(pod, measured)| {
             let measured = (*measured)?;
             Some(autoscaler::metrics(
                 pod.name.clone(),
@@ -141,14 +199,17 @@ impl ScaledPods {
         let measured = measured.collect();
         let current = self.replicas();
         let readings = autoscaler::resource(measured);
-        let wanted = self.autoscaler.reconcile(at, current, &pods, &readings);
+        let wanted = self
+            .autoscaler
+            .reconcile(at, current, &self.seen.facts, &readings);
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
     }
 
     /// Takes the Pods and their measurements, as HPA and service see them.
     fn see(&mut self, at: SignedDuration) {
-        self.seen.clear();
+        let mut measurements = std::mem::take(&mut self.seen.measured);
+        measurements.clear();
         for cohort in &self.pods {
             let life = Life {
                 started: cohort.made,
@@ -159,14 +220,20 @@ impl ScaledPods {
             let measured = self.scraper.sample(&cohort.key);
             let measured = measured.map(|sample| self.measurement(sample));
             for index in 0..cohort.count {
-                let name = format!("{}-{}", cohort.batch, cohort.first + index);
-                let mut pod = autoscaler::pod(name, Some(life), &self.requests, at);
-                pod.deleted = cohort.end.is_some();
-                self.seen.push((Arc::new(pod), measured));
+                let shown = Shown {
+                    batch: cohort.batch,
+                    number: cohort.first + index,
+                    life,
+                    is_ready: cohort.ready <= at,
+                    is_deleted: cohort.end.is_some(),
+                };
+                self.seen
+                    .show(measurements.len(), shown, &self.requests, at);
+                measurements.push(measured);
             }
         }
-        let pods: Vec<_> = self.seen.iter().map(|(pod, _)| Arc::clone(pod)).collect();
-        self.carriers.see(&pods, autoscaler::date(at));
+        self.seen.keep(measurements);
+        self.carriers.see(&self.seen.shared, autoscaler::date(at));
     }
 
     /// The usage of a Pod as the metrics API shows it.
@@ -182,12 +249,11 @@ impl ScaledPods {
 
     /// The load as of the last tick, which was at `now`: the sum that the service forms.
     pub(super) fn measured(&self, at: SignedDuration, now: Timestamp) -> Option<LoadSample> {
-        let (pods, measured): (Vec<_>, Vec<_>) = self.seen.iter().cloned().unzip();
         let signal = Signal::from(self.target.resource);
         let observation = Observation {
-            pods: &pods,
+            pods: &self.seen.shared,
             carriers: &self.carriers,
-            samples: vec![(signal.clone(), Samples::PerPod(measured))],
+            samples: vec![(signal.clone(), Samples::PerPod(self.seen.measured.clone()))],
         };
         let sample = observation.load(&signal, ValueScope::Whole)?;
         let shift = now.duration_since(autoscaler::date(at));
