@@ -20,7 +20,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use evenkeel::cluster::ClusterState;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes, OwnPeaks, Resolution, Shared};
-use evenkeel_core::scaling::horizon::Lead;
+use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Learnt, Tracker};
@@ -152,7 +152,7 @@ fn own() -> OwnPeaks {
     let capacity = Ratio::share(0.6).map(|target| PodCapacity::new(50.0, target));
     let capacity = capacity.expect("a share").expect("a capacity");
     let bounds = Bounds::new(1, 20).expect("bounds");
-    let pods = TrialPods::new(capacity, bounds, &Lead::default());
+    let pods = TrialPods::new(capacity, bounds, &Horizon::default());
     let settings = OwnSettings::default();
     let learnt = learn(&GlobalPeaks::shipped(), &past, 4, &pods, &settings);
     let learnt = learnt.expect("rows").expect("a past that is long enough");

@@ -218,7 +218,8 @@ fn each_hpa_has_a_verdict_by_the_past_of_its_load() {
         let one = [&url[..], &QUERY, &["-n", "shop", "-l", "app=memory"]].concat();
         let called = assess(&server.kubeconfig(), &one).await;
         assert_eq!(called.code, 0, "{}", called.stderr);
-        assert!(called.stdout.starts_with("1 HPA: "), "{}", called.stdout);
+        let begin = "0 of 1 HPA assessed: ";
+        assert!(called.stdout.starts_with(begin), "{}", called.stdout);
         assert!(
             called.stdout.contains("shop/memory: it scales by memory"),
             "{}",

@@ -52,6 +52,7 @@ pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
+pub(crate) use peak::A_TENTH;
 pub use peak::{
     Cover, Followed, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes,
     OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs, own_quantiles,

@@ -73,6 +73,8 @@ pub(super) enum Unfit {
     NoPast(String),
     /// It has one count for all times.
     OneCount(i32),
+    /// Its largest load takes more Pods than a replay counts.
+    TooManyPods { needed: i32, most: i32 },
 }
 
 impl Unfit {
@@ -85,6 +87,7 @@ impl Unfit {
             Self::NotForecast(_) => "NotForecast",
             Self::NoPast(_) => "NoPast",
             Self::OneCount(_) => "OneCount",
+            Self::TooManyPods { .. } => "TooManyPods",
         }
     }
 
@@ -104,6 +107,9 @@ impl Unfit {
             Self::OneCount(count) => {
                 format!("minReplicas and maxReplicas are both {count}: there is nothing to scale")
             }
+            Self::TooManyPods { needed, most } => format!(
+                "its largest load takes {needed} Pods at its target, and a replay counts {most} at most"
+            ),
         }
     }
 }

@@ -24,6 +24,8 @@ use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest};
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::units::count_as_f64;
 
+/// The time that the past of one question may take.
+const MOST_TIME: Duration = Duration::from_mins(10);
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 const MINUTES_A_DAY: u32 = 24 * 60;
 /// Questions that are under way at once.
@@ -131,7 +133,7 @@ impl Pasts {
         let asking = match asked {
             Asked::Query(place, query) => {
                 let points = found.entry(*place).or_default();
-                self.parts(Question::Query(query), |answer| {
+                self.parts_in_time(Question::Query(query), |answer| {
                     if let Answer::Points(part) = answer {
                         points.extend(part);
                     }
@@ -142,7 +144,7 @@ impl Pasts {
                 found.extend(loads.iter().map(|(place, _)| (*place, Vec::new())));
                 let names: Vec<_> = loads.iter().map(|(_, name)| name.clone()).collect();
                 let question = Question::Sums(signal, Workloads::These(&names));
-                self.parts(question, |answer| {
+                self.parts_in_time(question, |answer| {
                     let Answer::Sums(mut sums) = answer else {
                         return;
                     };
@@ -155,14 +157,27 @@ impl Pasts {
             }
         };
         let failed = match asking {
-            Ok(()) => None,
-            Err(error) if is_of_all(&error) => return Err(error),
-            Err(error) => Some(error.to_string()),
+            Ok(Ok(())) => None,
+            Ok(Err(error)) if is_of_all(&error) => return Err(error),
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!(
+                "all of it was not answered within {} minutes",
+                MOST_TIME.as_secs() / 60
+            )),
         };
         let found = found.into_iter();
         Ok(found
             .map(|(place, points)| (place, points, failed.clone()))
             .collect())
+    }
+
+    /// The same with an end to it: a server that answers a few points at a time would keep others waiting for days.
+    async fn parts_in_time(
+        &self,
+        question: Question<'_>,
+        take: impl FnMut(Answer),
+    ) -> Result<Result<(), MetricsError>, tokio::time::error::Elapsed> {
+        tokio::time::timeout(MOST_TIME, self.parts(question, take)).await
     }
 
     /// Asks for all minutes, newest first, at the pace that the server can follow.

@@ -12,6 +12,10 @@ use crate::cli::forecast::report::SideCost;
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::worth::{Agreement, LowerTarget, Worth};
 use evenkeel_core::units::count_as_f64;
+use evenkeel_kubernetes::excerpt::excerpt;
+
+/// The characters of a text about a target that are told.
+const MOST_TOLD: usize = 1000;
 
 /// One HPA.
 #[derive(Debug, Serialize)]
@@ -151,7 +155,9 @@ impl TargetReport {
             Verdict::of(&outcome),
             verdict::reason(&outcome, past.as_ref()),
         );
-        let because = verdict::because(&outcome, past.as_ref());
+        // The names of metrics in them are an HPA's author's, and terminals obey some characters.
+        let told = |text: &str| excerpt(text, MOST_TOLD);
+        let because = told(&verdict::because(&outcome, past.as_ref()));
         let (series, worth) = match outcome {
             Outcome::Unfit(_) | Outcome::TooLittle => (None, None),
             Outcome::NothingToSave(series) => (Some(*series), None),
@@ -173,9 +179,9 @@ impl TargetReport {
             verdict,
             reason,
             because,
-            notes: load
-                .as_ref()
-                .map_or_else(Vec::new, |load| load.notes.clone()),
+            notes: load.as_ref().map_or_else(Vec::new, |load| {
+                load.notes.iter().map(|note| told(note)).collect()
+            }),
             load: load.as_ref().map(LoadReport::of),
             past: load.map(|_| PastReport::of(&past.unwrap_or_default())),
             judged: series

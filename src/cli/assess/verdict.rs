@@ -62,11 +62,8 @@ pub(super) fn reason(outcome: &Outcome, past: Option<&LoadPast>) -> &'static str
             Some(past) if past.known > 0 => "TooShort",
             _ => "NoSeries",
         },
-        Outcome::NothingToSave(_) => "NothingToSave",
-        Outcome::Judged(judged) => match judged.1.verdict {
-            WorthVerdict::Worth => "Pays",
-            WorthVerdict::Not(against) => against.reason(),
-        },
+        Outcome::NothingToSave(_) => Against::NothingToSave.reason(),
+        Outcome::Judged(judged) => judged.1.verdict.reason(),
     }
 }
 
@@ -75,12 +72,16 @@ pub(super) fn because(outcome: &Outcome, past: Option<&LoadPast>) -> String {
     match outcome {
         Outcome::Unfit(unfit) => unfit.told(),
         Outcome::TooLittle => too_little(past),
-        Outcome::NothingToSave(series) => format!(
-            "the HPA as it is was under-provisioned for {} of the judged time: there is nothing to save",
-            share(series)
-        ),
+        Outcome::NothingToSave(series) => nothing_to_save(series),
         Outcome::Judged(judged) => told(&judged.0, &judged.1),
     }
+}
+
+fn nothing_to_save(series: &Series) -> String {
+    format!(
+        "the HPA as it is was under-provisioned for {} of the judged time: there is nothing to save",
+        share(series)
+    )
 }
 
 fn too_little(past: Option<&LoadPast>) -> String {
@@ -115,6 +116,7 @@ fn told(series: &Series, worth: &Worth) -> String {
     let rival = rival(worth, &today);
     match worth.verdict {
         WorthVerdict::Worth => format!("{}; {rival}", difference(&today, &floors)),
+        WorthVerdict::Not(Against::NothingToSave) => nothing_to_save(series),
         WorthVerdict::Not(Against::LowerTarget) => format!(
             "a lower target buys the same safety at the same cost or less: {}; {rival}",
             difference(&today, &floors)

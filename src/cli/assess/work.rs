@@ -13,9 +13,9 @@ use crate::cli::forecast::replay::entrant::{Entrant, last_days};
 use crate::cli::forecast::replay::own::OwnPast;
 use crate::cli::forecast::replay::report::Series;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
-use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::scaling::worth::{PlainRun, Run, Worth, is_little, judge};
+use evenkeel_core::scaling::{Bounds, Risk};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::target::{self, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed};
@@ -33,6 +33,11 @@ struct Terms {
 
 /// The minutes of load below which nothing is said: two days.
 pub(super) const LEAST_MINUTES: usize = 2 * 24 * 60;
+
+/// The most Pods that a replay counts, each at each tick.
+const MOST_PODS: i32 = 10_000;
+/// More replicas than the largest load takes, as a factor, which no policy asks for.
+const BEYOND_NEED: i32 = 4;
 
 /// One HPA with what came of it.
 #[derive(Debug)]
@@ -104,7 +109,10 @@ fn replay(
     global: &Arc<GlobalPeaks>,
 ) -> Option<Outcome> {
     let Terms { depth, drawn } = terms;
-    let entrant = entrant(candidate, load, past, depth)?;
+    let entrant = match entrant(candidate, load, past, depth)? {
+        Ok(entrant) => entrant,
+        Err(unfit) => return Some(Outcome::Unfit(unfit)),
+    };
     let own = entrant.target.capacity.target();
     let run = |policy: Policy| {
         // Today's HPA and the floors that are judged.
@@ -134,21 +142,52 @@ fn replay(
     Some(Outcome::Judged(Box::new((series, worth))))
 }
 
-fn entrant(candidate: &Candidate, load: &Load, past: &LoadPast, depth: Depth) -> Option<Entrant> {
+/// The load as it is replayed; `None` where nothing is left to judge.
+fn entrant(
+    candidate: &Candidate,
+    load: &Load,
+    past: &LoadPast,
+    depth: Depth,
+) -> Option<Result<Entrant, Unfit>> {
     let samples = past.samples();
     let gridded = grid::on_grid(&samples).ok()?;
+    let largest = samples.iter().filter_map(|sample| sample.value);
+    let largest = largest.fold(0.0, f64::max);
+    let target = match within_reach(load.target, largest) {
+        Ok(target) => target,
+        Err(unfit) => return Some(Err(unfit)),
+    };
     let count_from = last_days(&samples)?;
     // The last step is one of those that are judged.
     let steps_before = depth.judged().saturating_sub(target::GRID);
     let latest = gridded.load.end().checked_sub(steps_before).ok()?;
     let count_from = count_from.max(latest);
-    Some(Entrant {
+    Some(Ok(Entrant {
         name: format!("{}/{}", candidate.namespace, candidate.name),
         step: SignedDuration::from_mins(1),
-        target: load.target,
+        target,
         load: ReplayLoad::new(gridded.load, count_from).ok()?,
         own: OwnPast::default(),
         gaps: gridded.gaps,
+    }))
+}
+
+/// The target with no more replicas than its largest load could make anybody ask for: a maximum that stands for
+/// none costs nothing, and measurements too coarse for a tiny request cannot drive the count up to it.
+fn within_reach(target: target::Target, largest: f64) -> Result<target::Target, Unfit> {
+    let needed = target.capacity.desired_for_sum(largest);
+    if needed > MOST_PODS && target.bounds.max() > MOST_PODS {
+        return Err(Unfit::TooManyPods {
+            needed,
+            most: MOST_PODS,
+        });
+    }
+    let most = needed.saturating_mul(BEYOND_NEED).min(MOST_PODS);
+    let (min, max) = (target.bounds.min(), target.bounds.max());
+    let bounds = Bounds::new(min, max.min(most.max(min.saturating_add(1))));
+    Ok(target::Target {
+        bounds: bounds.unwrap_or(target.bounds),
+        ..target
     })
 }
 
@@ -208,4 +247,46 @@ fn verdict(replayed: &[(Policy, Replayed)]) -> Option<Worth> {
             _ => None,
         })?;
     Some(judge(&plain, &floors))
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::scaling::hpa_aware::PodCapacity;
+    use evenkeel_core::units::{Ratio, Resource};
+    use evenkeel_sandbox::scrape::Timing;
+    use evenkeel_sandbox::target::Edges;
+
+    use super::*;
+
+    /// The harm: Pods that request a millicore never measured less than that, the HPA doubled every 15 seconds to a
+    /// maximum that stood for none, and the replay of one HPA took all memory.
+    #[test]
+    fn a_replay_counts_no_more_pods_than_the_load_could_need() {
+        for (request, max, largest, expected) in [
+            (500.0, i32::MAX, 3_000.0, Ok((2, 48))),
+            (500.0, 30, 3_000.0, Ok((2, 30))),
+            (500.0, 50, 0.0, Ok((2, 3))),
+            (1.0, i32::MAX, 3_000.0, Ok((2, 10_000))),
+            (1.0, i32::MAX, 10_000.0, Err(20_000)),
+            (1.0, 5_000, 10_000.0, Ok((2, 5_000))),
+        ] {
+            let target = target::Target {
+                resource: Resource::Cpu,
+                capacity: PodCapacity::new(request, Ratio::share(0.5).expect("a share"))
+                    .expect("a capacity"),
+                bounds: Bounds::new(2, max).expect("bounds"),
+                start_up: SignedDuration::from_mins(1),
+                metrics: Timing::default(),
+                edges: Edges::default(),
+                initial: None,
+            };
+            let found = within_reach(target, largest);
+            let found = found.map(|target| (target.bounds.min(), target.bounds.max()));
+            let expected = expected.map_err(|needed| Unfit::TooManyPods {
+                needed,
+                most: MOST_PODS,
+            });
+            assert_eq!(found, expected, "{request} {max} {largest}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::file::{self, Selection, Unit};
 use super::grid::{self, Gridded};
 use super::progress::Bar;
-use super::report::{Accuracy, Costs, Plot, base_unit, points};
+use super::report::{Accuracy, Costs, ForecastOf, Plot, base_unit, points};
 use super::values::{
     Output, parse_duration, parse_followed, parse_output, parse_resource, parse_target, parse_url,
     parse_zone,
@@ -248,6 +248,11 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
             plain_hpa: outcome.plain.into(),
         },
         forecast: Accuracy {
+            of: if args.file.model == ModelSet::Auto {
+                ForecastOf::Largest
+            } else {
+                ForecastOf::Load
+            },
             scored: forecasts.scored,
             mae: known(forecasts.mae),
             naive_mae: known(forecasts.naive_mae),

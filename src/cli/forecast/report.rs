@@ -58,10 +58,21 @@ pub(in crate::cli) struct SideCost {
     pub replica_hours: f64,
 }
 
+/// What a model forecasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ForecastOf {
+    /// The load at the end of the horizon.
+    Load,
+    /// The largest load until then.
+    Largest,
+}
+
 /// Accuracy of the forecasts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Accuracy {
+    pub of: ForecastOf,
     pub scored: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mae: Option<f64>,
@@ -162,6 +173,7 @@ impl Plot {
     pub(super) fn worth(&self) -> String {
         let (unit, factor) = self.shown();
         let Accuracy {
+            of,
             mae,
             naive_mae,
             coverage80,
@@ -172,7 +184,11 @@ impl Plot {
         let mut parts = Vec::new();
         if let (Some(mae), Some(naive)) = (mae, naive_mae) {
             parts.push(format!(
-                "mean error {:.3} {unit} against {:.3} of the last value",
+                "mean error {}{:.3} {unit} against {:.3} of the last value",
+                match of {
+                    ForecastOf::Load => "",
+                    ForecastOf::Largest => "of the largest load within the horizon ",
+                },
                 mae / factor,
                 naive / factor
             ));

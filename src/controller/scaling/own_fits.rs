@@ -201,7 +201,7 @@ impl OwnFits {
     async fn fit(&self, past: MinuteGrid, load: &FitLoad) -> Result<Learnt, FitOutcome> {
         let past = Minutes::bridged(past.start.as_second(), past.values);
         let past = past.by(self.shared.calendar.clone());
-        let (window, pods) = (load.window, load.pods);
+        let (window, pods) = (load.window, load.pods.clone());
         let learnt = self.work(past, move |global, past, settings| {
             learn(global, past, window, &pods, settings)
         });

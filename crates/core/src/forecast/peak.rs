@@ -12,6 +12,7 @@ mod lookback;
 mod model;
 mod quantiles;
 
+pub(crate) use cover::A_TENTH;
 pub use cover::Cover;
 pub use forecaster::{Followed, Peak, PeakContext, PeakForecaster};
 pub use inputs::{INPUTS, Inputs, Masks, inputs};

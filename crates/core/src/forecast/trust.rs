@@ -22,8 +22,8 @@ const RIVAL_LOST: f64 = 1.1;
 /// The time under-provisioned over that of an equally dear HPA up to which floors begin to act, and from
 /// which on they do no more. What says so flatters the HPA, and floors that come and go are worth less
 /// than either.
-const PAYS: f64 = 1.5;
-const PAYS_NO_MORE: f64 = 2.0;
+const PAYS: f64 = 1.2;
+const PAYS_NO_MORE: f64 = 1.5;
 /// The half width of the band between earning trust and losing it, as a share of the measure.
 const BAND: f64 = 0.05;
 
@@ -93,6 +93,8 @@ pub enum Distrust {
         ratio: Option<f64>,
         rival: Rival,
     },
+    /// Floors that hold the risk have more replicas than the plain HPA at two thirds of its target.
+    CostsMore,
     /// The intervals are too narrow to be believed.
     Coverage {
         /// The share of observations inside the 80 % interval.
@@ -131,6 +133,10 @@ impl Trust {
         Self::Untrusted(Distrust::DoesNotPay { ratio, rival })
     }
 
+    /// The judgement of floors that cost more than the plain HPA at the lowest target: what else could be had for
+    /// as much is not known.
+    pub(crate) const COSTS_MORE: Self = Self::Untrusted(Distrust::CostsMore);
+
     /// True where the forecasts may be acted on.
     #[must_use]
     pub const fn is_trusted(self) -> bool {
@@ -148,6 +154,7 @@ impl Trust {
             Self::Untrusted(Distrust::Unproven { .. }) => "Unproven",
             Self::Untrusted(Distrust::NotBetterThanNaive { .. }) => "NotBetterThanNaive",
             Self::Untrusted(Distrust::DoesNotPay { .. }) => "DoesNotPay",
+            Self::Untrusted(Distrust::CostsMore) => "CostMore",
             Self::Untrusted(Distrust::Coverage { .. }) => "LowCoverage",
         }
     }
@@ -174,6 +181,9 @@ impl fmt::Display for Trust {
                 Some(ratio) => write!(f, "not trusted ({ratio:.2} of {rival})"),
                 None => write!(f, "not trusted ({rival} is exact)"),
             },
+            Self::Untrusted(Distrust::CostsMore) => f.write_str(
+                "not trusted (floors cost more than an HPA with two thirds of the target)",
+            ),
             Self::Untrusted(Distrust::Coverage { coverage }) => {
                 let percent = coverage * 100.0;
                 write!(f, "not trusted ({percent:.0} % inside the 80 % interval")?;

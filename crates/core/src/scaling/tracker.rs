@@ -23,7 +23,7 @@ pub use tick::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::carried::Carried;
+use self::carried::{Carried, PodsNow};
 use self::current_load::{CurrentLoad, Standing};
 use self::own_fit::LastFit;
 use self::reacting::{Reacting, react};
@@ -201,7 +201,12 @@ impl Tracker {
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
-        self.carried.see(input.current.max(decision.replicas), now);
+        let in_vain = policy.mode == Mode::Recommend;
+        let pods = PodsNow {
+            ready: input.ready,
+            asked_in_vain: in_vain.then(|| input.current.max(decision.replicas)),
+        };
+        self.carried.see(pods, now);
         let active = self.state.active_forecast.as_ref();
         let standings = loads.iter();
         let standings = standings.map(|load| Standing::of(load, policy, &decision_input, active));
@@ -236,7 +241,7 @@ impl Tracker {
             Some(OwnFit {
                 signal: &load.signal,
                 window,
-                pods: load.pods()?,
+                pods: load.pods()?.clone(),
                 end,
                 is_first: !load.was_fitted(),
             })
@@ -249,6 +254,13 @@ impl Tracker {
             if let Some(fit) = load.fit_due(hour, now) {
                 load.fitting(fit);
             }
+        }
+    }
+
+    /// Takes note that nothing came of the fit of a load, so that it is tried again after a while.
+    pub fn fit_failed(&mut self, signal: &Signal, now: Timestamp) {
+        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
+            load.fit_failed(now);
         }
     }
 

@@ -14,17 +14,19 @@ mod lane;
 mod outcome;
 mod pods;
 mod quarter;
+mod rules;
 
 pub use self::outcome::Outcome;
+pub(super) use self::pods::PodsKind;
 pub use self::pods::{TOO_MUCH, TrialPods};
 pub use self::quarter::Quarter;
 
 use self::lane::{Lane, Minute};
 use self::quarter::MINUTES_OF_QUARTER;
-use crate::forecast::{Followed, Lookback as _, Minutes, Quantiles};
+use crate::forecast::{A_TENTH, Followed, Lookback as _, Minutes, Quantiles};
 
 /// The distances from the middle (see [`Quantiles::at`]) that are tried.
-const DISTANCES: [f64; 9] = [0.2, 0.84, 1.1, 1.4, 1.8, 2.2, 2.7, 3.3, 4.0];
+const DISTANCES: [f64; 7] = [0.2, 0.84, 1.25, 1.7, 2.2, 2.9, 4.0];
 /// The targets of the rival, as shares of the target's own.
 const SHARES: [f64; 5] = [1.0, 0.92, 0.83, 0.75, 2.0 / 3.0];
 
@@ -35,8 +37,6 @@ const MEMORY_OF_QUARTER: f64 = MEMORY / 4.0;
 const ASSUMED: f64 = 360.0;
 /// The distance that is assumed to hold a risk of 1 %: the 90 % quantile.
 const BEGIN: f64 = 1.28;
-/// How much further lies that of a tenth of the risk.
-const A_TENTH: f64 = 0.5;
 /// How far below the distance that is assumed for its risk a floor may lie.
 const SPARED: f64 = 0.4;
 /// The minutes before which nothing is said of what pays: half a day.
@@ -45,6 +45,13 @@ const JUDGED_FROM: f64 = 720.0;
 /// nothing speaks against floors.
 const EVIDENCE: f64 = 30.0;
 
+/// The share of the time that is added on both sides where distances are compared.
+const LITTLE: f64 = 1e-3;
+/// Ratios within this factor of the best are about as good.
+const ABOUT_AS_GOOD: f64 = 1.05;
+/// Replicas beyond those of the HPA with the lowest target by less than this factor are as many.
+const BEYOND: f64 = 1.01;
+
 /// Counts of Pods side by side, and what came of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
@@ -52,6 +59,10 @@ pub struct Trial {
     plain: [Lane; SHARES.len()],
     /// The minutes that were run since the begin.
     run: usize,
+    /// The newest of them, since the epoch.
+    newest: i64,
+    /// What is left in the means of what was assumed at the beginning, as a share.
+    assumed: f64,
     /// Those of each quarter of the day.
     of_quarter: [usize; Quarter::COUNT],
 }
@@ -62,20 +73,20 @@ pub struct Tried {
     pub floors: Outcome,
     /// The plain HPA as it is.
     pub plain: Outcome,
-    /// The plain HPA with the lower target that has as many replicas as the floors.
+    /// The plain HPA with the lower target that has as many replicas as the floors, or with the lowest.
     pub rival: Outcome,
+    /// True where floors have more replicas than the plain HPA at the lowest target.
+    pub cost_more: bool,
 }
 
 impl Default for Trial {
     fn default() -> Self {
-        let assumed = DISTANCES.map(|distance| {
-            let under = 0.01 * 10.0_f64.powf((BEGIN - distance) / A_TENTH);
-            under.min(0.2)
-        });
         Self {
-            floored: assumed.map(Lane::new),
+            floored: DISTANCES.map(|distance| Lane::new(assumed(distance))),
             plain: SHARES.map(|_| Lane::new(0.0)),
             run: 0,
+            newest: i64::MIN,
+            assumed: 1.0,
             of_quarter: [0; Quarter::COUNT],
         }
     }
@@ -107,16 +118,20 @@ impl Trial {
     }
 
     /// Runs a minute with its load, and with what the load was to rise to from its end on, where that was
-    /// forecast.
+    /// forecast. One that was run before is not run again.
     pub fn pass(&mut self, followed: &Followed, pods: &TrialPods) {
-        let run = self.run + 1;
+        if followed.minute <= self.newest {
+            return;
+        }
+        self.newest = followed.minute;
+        self.run += 1;
         let quarter = Quarter::of(followed.second_of_day);
         self.of_quarter[quarter.place()] += 1;
         let of_quarter = remembered(self.of_quarter[quarter.place()], MEMORY_OF_QUARTER);
-        let minutes = remembered(run, MEMORY);
+        let minutes = remembered(self.run, MEMORY);
         let minute = Minute {
             pods,
-            run,
+            run: self.run,
             load: followed.load,
             share: 1.0,
             floor: 0.0,
@@ -124,24 +139,26 @@ impl Trial {
             quarter,
             weight_in_quarter: 1.0 / of_quarter,
         };
-        let assumed = 1.0 / (minutes + ASSUMED).min(MEMORY);
+        let of_floors = 1.0 / (minutes + ASSUMED).min(MEMORY);
+        self.assumed *= 1.0 - of_floors;
         let forecast = followed.forecast.as_ref();
         for (lane, distance) in self.floored.iter_mut().zip(DISTANCES) {
             lane.pass(&Minute {
                 floor: forecast.map_or(0.0, |quantiles| quantiles.at(distance)),
-                weights: [assumed, minute.weights[1]],
+                weights: [of_floors, minute.weights[1]],
                 ..minute
             });
         }
         for (lane, share) in self.plain.iter_mut().zip(SHARES) {
             lane.pass(&Minute { share, ..minute });
         }
-        self.run = run;
     }
 
     /// The distance from the middle at which floors hold a risk: that at which the share of the time
     /// would have been the risk, and not far below the one that is assumed for it, since such floors cost
-    /// less than they save.
+    /// less than they save. Where none holds it, it is the one that is worth most; and it is never one
+    /// whose floors would have been dearer than the HPA with the lowest target, beyond which nothing is
+    /// known of what else could be had for as much.
     #[must_use]
     pub fn distance(&self, risk: f64) -> f64 {
         // A share of none has no logarithm.
@@ -150,14 +167,63 @@ impl Trial {
         let asked = log(risk);
         let held = (0..DISTANCES.len()).find(|&index| under(index) <= asked);
         let distance = match held.map(|held| (held.checked_sub(1), held)) {
-            None => DISTANCES[DISTANCES.len() - 1],
+            None => self.worth_most(),
             Some((None, held)) => DISTANCES[held],
             Some((Some(before), held)) => {
                 let share = (under(before) - asked) / (under(before) - under(held));
                 DISTANCES[before] + (DISTANCES[held] - DISTANCES[before]) * share
             }
         };
-        distance.max(BEGIN - A_TENTH * (risk / 0.01).log10() - SPARED)
+        let least = BEGIN - A_TENTH * (risk / 0.01).log10() - SPARED;
+        distance.max(least).min(self.affordable())
+    }
+
+    /// The distance whose floors are worth most beside the HPA that costs as much; of several that are about as
+    /// good, the cheapest.
+    fn worth_most(&self) -> f64 {
+        let ratios = DISTANCES.map(|distance| {
+            let mut tried = self.weighed(distance, Lane::outcome);
+            // What was assumed tells nothing of the one or the other.
+            let seen = tried.floors.under - assumed(distance) * self.assumed;
+            tried.floors.under = (seen / (1.0 - self.assumed).max(LITTLE)).max(0.0);
+            tried.ratio_of(LITTLE)
+        });
+        let best = ratios.into_iter().fold(f64::INFINITY, f64::min);
+        let mut about = DISTANCES.into_iter().zip(ratios);
+        let found = about.find(|(_, ratio)| *ratio <= best * ABOUT_AS_GOOD);
+        found.map_or(BEGIN, |(distance, _)| distance)
+    }
+
+    /// The largest distance whose floors have no more replicas than the HPA with the lowest target; the
+    /// smallest where even its floors have more, and the largest of all before anything is judged.
+    #[must_use]
+    pub fn affordable(&self) -> f64 {
+        let most = self.dearest();
+        if self.minutes() < JUDGED_FROM {
+            return DISTANCES[DISTANCES.len() - 1];
+        }
+        let replicas = self.floored.iter().map(|lane| lane.outcome().replicas);
+        let mut points = DISTANCES.into_iter().zip(replicas);
+        let mut before: Option<(f64, f64)> = None;
+        let beyond = points.find(|&(distance, replicas)| {
+            let is_beyond = replicas > most;
+            if !is_beyond {
+                before = Some((distance, replicas));
+            }
+            is_beyond
+        });
+        match (before, beyond) {
+            (None, _) => DISTANCES[0],
+            (Some(_), None) => DISTANCES[DISTANCES.len() - 1],
+            (Some((from, low)), Some((to, high))) => {
+                from + (to - from) * (most - low) / (high - low)
+            }
+        }
+    }
+
+    /// The replicas of the HPA with the lowest target.
+    fn dearest(&self) -> f64 {
+        self.plain[SHARES.len() - 1].outcome().replicas
     }
 
     /// What floors at a distance would have been worth; `None` before half a day was run.
@@ -177,18 +243,21 @@ impl Trial {
     }
 
     fn of(&self, distance: f64, outcome: impl Fn(&Lane) -> Outcome) -> Option<Tried> {
-        if self.minutes() < JUDGED_FROM {
-            return None;
-        }
+        (self.minutes() >= JUDGED_FROM).then(|| self.weighed(distance, outcome))
+    }
+
+    fn weighed(&self, distance: f64, outcome: impl Fn(&Lane) -> Outcome) -> Tried {
         let points = DISTANCES.into_iter().zip(self.floored.iter().map(&outcome));
         let floors = along(points, distance);
         let plain = self.plain.each_ref().map(&outcome);
         let costs = plain.map(|outcome| (outcome.replicas, outcome));
-        Some(Tried {
+        let dearest = plain[SHARES.len() - 1].replicas;
+        Tried {
             floors,
             plain: plain[0],
             rival: along(costs.into_iter(), floors.replicas),
-        })
+            cost_more: floors.replicas > dearest * BEYOND,
+        }
     }
 
     /// The minutes that were run, as far as they are remembered.
@@ -203,9 +272,19 @@ impl Tried {
     /// replicas; below 1 floors are better.
     #[must_use]
     pub fn ratio(&self) -> f64 {
-        let added = EVIDENCE / MEMORY;
+        self.ratio_of(EVIDENCE / MEMORY)
+    }
+
+    /// The same with a share of the time added on both sides.
+    fn ratio_of(&self, added: f64) -> f64 {
         (self.floors.under + added) / (self.rival.under + added)
     }
+}
+
+/// The share of the time in which Pods are assumed to carry too much above floors at a distance.
+fn assumed(distance: f64) -> f64 {
+    let under = 0.01 * 10.0_f64.powf((BEGIN - distance) / A_TENTH);
+    under.min(0.2)
 }
 
 /// As many of the minutes that were run as are remembered.

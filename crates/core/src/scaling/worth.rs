@@ -7,6 +7,7 @@
 //! parts of the days than not.
 
 use super::frontier::{Cost, CostRatios, Frontier, Place};
+use super::trial::Tried;
 use crate::units::count_as_f64;
 
 /// The share of the time under-provisioned up to which nothing is to be saved: a minute and a half a day.
@@ -56,6 +57,8 @@ pub enum Verdict {
 /// What speaks against floors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against {
+    /// The plain HPA leaves hardly any time under-provisioned.
+    NothingToSave,
     /// They have more replica-hours than the plain HPA at its lowest target.
     CostMore,
     /// The plain HPA with a lower target is about as safe at the same cost, or safer.
@@ -66,11 +69,23 @@ pub enum Against {
     PartsDisagree,
 }
 
+impl Verdict {
+    /// The reason in reports and conditions.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Worth => "Pays",
+            Self::Not(against) => against.reason(),
+        }
+    }
+}
+
 impl Against {
     /// The name of the variant.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
+            Self::NothingToSave => "NothingToSave",
             Self::CostMore => "CostMore",
             Self::LowerTarget => "LowerTarget",
             Self::Overload => "Overload",
@@ -127,6 +142,21 @@ pub fn judge(plain: &[PlainRun], floors: &Run) -> Worth {
         ratios,
         as_safe: as_safe(plain, &floors.cost),
         agreement,
+    }
+}
+
+/// The verdict on the floors of a [trial](super::trial), which knows less than a replay: the time under-provisioned
+/// alone.
+#[must_use]
+pub fn judge_trial(tried: &Tried) -> Verdict {
+    if tried.plain.under <= LITTLE {
+        Verdict::Not(Against::NothingToSave)
+    } else if tried.cost_more {
+        Verdict::Not(Against::CostMore)
+    } else if tried.ratio() > PAYS {
+        Verdict::Not(Against::LowerTarget)
+    } else {
+        Verdict::Worth
     }
 }
 

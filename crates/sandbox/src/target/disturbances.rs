@@ -75,6 +75,7 @@ fn floors(target: &Target, models: ModelSet, load: &Series, happens: Happens) ->
             now,
             measured,
             current: pods.replicas(),
+            ready: pods.ready(at),
             reactive,
         });
         floors.push(floor);

@@ -34,12 +34,16 @@ pub(super) struct FloorForecaster {
     issued: VecDeque<Issued>,
     /// The certain load that was taken last.
     taken: Option<LoadSample>,
+    /// Certain loads, as far back as forecasts wait for their time.
+    recent: VecDeque<(Timestamp, f64)>,
     tally: Tally,
 }
 
 /// A forecast for a time, with the load that it was made on.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
+    /// The time of that load.
+    made: Timestamp,
     due: Timestamp,
     expected: Expected,
     naive: f64,
@@ -73,6 +77,7 @@ impl FloorForecaster {
             last: None,
             issued: VecDeque::new(),
             taken: None,
+            recent: VecDeque::new(),
             tally: Tally::default(),
         }
     }
@@ -91,7 +96,8 @@ impl FloorForecaster {
                 signal, capacity, ..
             },
         ] = &self.signals;
-        let pods = TrialPods::new(*capacity, self.policy.bounds, &self.policy.lead);
+        let pods = TrialPods::new(*capacity, self.policy.bounds, &self.horizon())
+            .ruled_by(self.policy.tolerances, self.policy.behavior.as_ref());
         let learnt = knowledge
             .own
             .and_then(|learn| learn(&knowledge::minutes(past), window, &pods));
@@ -136,11 +142,14 @@ impl FloorForecaster {
         if let Some(sample) = certain {
             self.taken = Some(sample);
             let due = self.due(sample.at);
-            self.tally.count(sample.load.sum, due, answer.trust);
+            self.recent.push_back((sample.at, sample.load.sum));
+            let actual = due.map_or(sample.load.sum, |due| self.came_of(&due));
+            self.tally.count(actual, due, answer.trust);
         }
         let issued = answer.ahead.zip(self.taken);
         self.issued
             .extend(issued.map(|((due, step), taken)| Issued {
+                made: taken.at,
                 due,
                 expected: Expected {
                     mean: step.mean,
@@ -150,6 +159,22 @@ impl FloorForecaster {
             }));
         self.last = Some(answer);
         answer.floor
+    }
+
+    /// What came of a forecast whose time it is: the load of `auto`'s is the largest until then.
+    fn came_of(&mut self, due: &Issued) -> f64 {
+        let is_over = |&(at, _): &(Timestamp, f64)| at <= due.made;
+        while self.recent.front().is_some_and(is_over) {
+            self.recent.pop_front();
+        }
+        let last = self.recent.back().map(|(_, load)| *load);
+        let largest = self.recent.iter().map(|(_, load)| *load).reduce(f64::max);
+        let came = if self.models == ModelSet::Auto {
+            largest
+        } else {
+            last
+        };
+        came.unwrap_or(due.naive)
     }
 
     /// The forecast that was made for `at`; those for earlier times are not judged any more.
@@ -175,6 +200,7 @@ impl FloorForecaster {
         let input = TickInput {
             now: seen.now,
             current: seen.current,
+            ready: seen.ready,
             reaction: Reaction::Autoscaler(seen.reactive),
             models: Some(self.models),
             signals: &self.signals,

@@ -63,6 +63,7 @@ impl Side {
                 now,
                 measured: self.pods.measured(at, now),
                 current: passed.replicas,
+                ready: passed.ready,
                 reactive,
             });
         }

@@ -13,6 +13,7 @@ pub(super) struct TickObservation {
     /// The load that has last been measured.
     pub measured: Option<LoadSample>,
     pub current: i32,
+    pub ready: i32,
     pub reactive: Option<i32>,
 }
 

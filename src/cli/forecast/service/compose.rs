@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::ask::{Answer, Query};
 use crate::api::history::HistoryPoint;
 use crate::api::scaling::{ForecastTrust, LoadStatus, TargetStatus};
-use crate::cli::forecast::report::{Accuracy, Costs, Plot, Point, base_unit};
-use evenkeel_core::forecast::Series;
+use crate::cli::forecast::report::{Accuracy, Costs, ForecastOf, Plot, Point, base_unit};
+use evenkeel_core::forecast::{GlobalPeaks, OwnPeaks, Series};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
@@ -59,7 +59,7 @@ pub(super) fn compose(query: &Query<'_>, answer: Answer) -> Result<Plot, String>
             evenkeel: past.cost(&simulated).into(),
             plain_hpa: plain_cost.into(),
         },
-        forecast: accuracy(&points, horizon, load.trust.as_ref()),
+        forecast: accuracy(&points, horizon, load),
         notes: Vec::new(),
         points,
     })
@@ -171,13 +171,28 @@ struct Scored {
     inside: bool,
 }
 
-fn accuracy(points: &[Point], horizon: SignedDuration, trust: Option<&ForecastTrust>) -> Accuracy {
+fn accuracy(points: &[Point], horizon: SignedDuration, load: &LoadStatus) -> Accuracy {
+    let trust = load.trust.as_ref();
+    let told = load.forecast.as_ref();
+    let of = match told.map(|told| told.model.as_ref()) {
+        Some(GlobalPeaks::NAME | OwnPeaks::NAME) => ForecastOf::Largest,
+        _ => ForecastOf::Load,
+    };
     let ahead = (horizon.as_secs() + GRID.as_secs() - 1) / GRID.as_secs();
     let ahead = usize::try_from(ahead).unwrap_or(usize::MAX);
-    let due = points.iter().skip(ahead).zip(points);
+    let due = points.iter().enumerate().skip(ahead).zip(points);
     let scored: Vec<Scored> = due
-        .filter_map(|(point, before)| {
-            let (actual, forecast, naive) = (point.load?, point.forecast?, before.load?);
+        .filter_map(|((index, point), before)| {
+            let since = match of {
+                ForecastOf::Load => index,
+                ForecastOf::Largest => index - ahead.saturating_sub(1).min(index),
+            };
+            let loads = points[since..=index].iter().map(|point| point.load);
+            let largest = loads
+                .collect::<Option<Vec<f64>>>()?
+                .into_iter()
+                .reduce(f64::max);
+            let (actual, forecast, naive) = (largest?, point.forecast?, before.load?);
             Some(Scored {
                 error: (actual - forecast).abs(),
                 naive_error: (actual - naive).abs(),
@@ -189,6 +204,7 @@ fn accuracy(points: &[Point], horizon: SignedDuration, trust: Option<&ForecastTr
     let mean = |sum: f64| (count > 0.0).then(|| sum / count);
     let inside = scored.iter().filter(|scored| scored.inside).count();
     Accuracy {
+        of,
         scored: u32::try_from(scored.len()).unwrap_or(u32::MAX),
         mae: mean(scored.iter().map(|scored| scored.error).sum()),
         naive_mae: mean(scored.iter().map(|scored| scored.naive_error).sum()),

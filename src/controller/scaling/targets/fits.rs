@@ -17,7 +17,7 @@ use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Learnt, OwnFit};
 use evenkeel_core::scaling::trial::TrialPods;
 #[cfg(test)]
-use evenkeel_core::scaling::{Bounds, horizon::Lead, hpa_aware::PodCapacity};
+use evenkeel_core::scaling::{Bounds, horizon::Horizon, hpa_aware::PodCapacity};
 #[cfg(test)]
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
@@ -85,7 +85,7 @@ impl FitLoad {
             },
             signal: Signal::CPU,
             window,
-            pods: TrialPods::new(capacity, bounds, &Lead::default()),
+            pods: TrialPods::new(capacity, bounds, &Horizon::default()),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Targets {
             key: one.key.clone(),
             signal: one.fit.signal.clone(),
             window: one.fit.window,
-            pods: one.fit.pods,
+            pods: one.fit.pods.clone(),
         });
         let loads: Vec<_> = loads.collect();
         for FitLoad { key, signal, .. } in &loads {

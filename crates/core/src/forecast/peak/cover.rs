@@ -7,6 +7,13 @@
 /// The minutes after which the achieved share has faded to 1/e: two days.
 const MEMORY: f64 = 2880.0;
 
+/// The minutes from which on what was achieved corrects the level: half a day.
+const CORRECTED_FROM: f64 = 720.0;
+/// How much further from the middle lies what holds a tenth of a risk, about.
+pub(crate) const A_TENTH: f64 = 0.5;
+/// The largest correction.
+const MOST: f64 = 1.0;
+
 /// The level that covers a load, with the share of time in which it was not enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cover {
@@ -53,6 +60,16 @@ impl Cover {
         (self.minutes >= 60.0).then_some(self.achieved)
     }
 
+    /// How much further from the middle the load is to be covered than what was tried says, since Pods carried
+    /// too much for longer than was asked: some wait for nodes, or start late. None before half a day has passed.
+    #[must_use]
+    pub fn correction(&self) -> f64 {
+        if self.minutes < CORRECTED_FROM || self.achieved <= self.risk {
+            return 0.0;
+        }
+        (A_TENTH * (self.achieved / self.risk).log10()).min(MOST)
+    }
+
     /// Takes a minute in which Pods carried too much, or did not.
     pub fn pass(&mut self, too_much: bool) {
         let share = if too_much { 1.0 } else { 0.0 };
@@ -64,6 +81,20 @@ impl Cover {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_carried_beyond_the_risk_raises_the_level() {
+        let passed = |minutes: usize, every: usize| {
+            let mut cover = Cover::new(0.01, 1.28);
+            (0..minutes).for_each(|minute| cover.pass(minute % every == 0));
+            cover.correction()
+        };
+        assert!(passed(719, 1) == 0.0, "too little is known");
+        assert!(passed(2000, 200) == 0.0, "less than was asked for");
+        let tenfold = passed(2000, 10);
+        assert!((tenfold - A_TENTH).abs() < 0.01, "{tenfold}");
+        assert!((passed(2000, 1) - MOST).abs() < 1e-9);
+    }
 
     #[test]
     fn the_achieved_share_is_that_of_the_last_days() {

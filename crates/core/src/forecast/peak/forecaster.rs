@@ -41,6 +41,8 @@ pub struct PeakForecaster {
     followed: Option<i64>,
     /// The forecasts whose windows are not over, the oldest first.
     issued: VecDeque<Issued>,
+    /// The minute up to which forecasts were judged.
+    judged: i64,
     score: Score,
 }
 
@@ -93,6 +95,7 @@ impl PeakForecaster {
             cover,
             followed: None,
             issued: VecDeque::new(),
+            judged: i64::MIN,
             score: Score::default(),
         }
     }
@@ -145,7 +148,8 @@ impl PeakForecaster {
         followed.collect()
     }
 
-    /// Forgets what is pending and how far it has followed, since the past has changed behind it.
+    /// Forgets what is pending and how far it has followed, since the past has changed behind it. No minute is
+    /// judged twice.
     pub fn begin_anew(&mut self) {
         self.issued.clear();
         self.followed = None;
@@ -172,7 +176,10 @@ impl PeakForecaster {
                 .collect::<Option<Vec<f64>>>()
                 .filter(|_| issued.due == minute);
             let largest = loads.and_then(|loads| loads.into_iter().reduce(f64::max));
-            if let Some(largest) = largest.filter(|_| !is_uncertain(history, &issued)) {
+            let is_new = issued.due > self.judged;
+            self.judged = self.judged.max(issued.due);
+            let largest = largest.filter(|_| is_new && !is_uncertain(history, &issued));
+            if let Some(largest) = largest {
                 self.score.take(&issued, largest);
             }
         }

@@ -2,13 +2,15 @@
 //!
 //! A fit is on the past up to a whole hour: the newest one at the hour of the day that is the target's, so
 //! that two replicas fit the same trees however late each comes to it, and targets are spread over
-//! the day. A load that is too young for that has its first trees as soon as half a day is known.
+//! the day. A load that is too young for that has its first trees as soon as half a day is known. Between, another
+//! window asks for a fit, and Pods that carry another amount or come later or sooner, since what was tried
+//! with other ones says nothing of these.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{History, OwnPeaks, Resolution};
 use crate::scaling::signal::Signal;
-use crate::scaling::trial::TrialPods;
+use crate::scaling::trial::{PodsKind, TrialPods};
 
 /// The 5-minute steps that have to be known: half a day.
 const LEAST: usize = 144;
@@ -18,11 +20,15 @@ const LEAST: usize = 144;
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 /// From so many changes on the time is that of a day and more.
 const MOST_CHANGES: u8 = 9;
+/// The time after which a fit that failed is tried again; it doubles with each failure.
+const RETRIED: SignedDuration = SignedDuration::from_mins(15);
+/// From so many failures on the time is eight hours.
+const MOST_RESTS: u8 = 6;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
 /// A load whose own trees are to be fitted.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OwnFit<'a> {
     pub signal: &'a Signal,
     /// The minutes of the window that they are to answer for.
@@ -36,29 +42,53 @@ pub struct OwnFit<'a> {
 }
 
 /// The last fit of a load's own trees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LastFit {
     pub(super) end: Timestamp,
     pub(super) window: usize,
+    /// What the past was tried with.
+    tried_with: PodsKind,
     /// When it was asked for.
     pub(super) asked: Timestamp,
     /// The fits since that of the day that changes of the window asked for.
     changes: u8,
+    /// The fits of late that nothing came of.
+    failures: u8,
+}
+
+impl LastFit {
+    /// Takes note that nothing came of it, so that it is tried again.
+    pub(super) const fn failed(&mut self, now: Timestamp) {
+        self.failures = self.failures.saturating_add(1);
+        self.asked = now;
+    }
+
+    /// Takes note that something came of it.
+    pub(super) const fn succeeded(&mut self) {
+        self.failures = 0;
+    }
 }
 
 /// The fit that is due; `hour` is that of the target's day.
 pub(super) fn due(
     history: &History,
     last: Option<&LastFit>,
-    window: usize,
+    (window, pods): (usize, &TrialPods),
     hour: i64,
     now: Timestamp,
 ) -> Option<LastFit> {
     let daily = newest(DAY, hour * HOUR, now)?;
-    let of_day = last.is_none_or(|last| last.end < daily);
+    let failed = last.filter(|last| last.failures > 0);
+    let rests = |last: &LastFit| RETRIED * (1 << last.failures.min(MOST_RESTS).saturating_sub(1));
+    if failed.is_some_and(|last| now.duration_since(last.asked) < rests(last)) {
+        return None;
+    }
+    let of_day = failed.is_some() || last.is_none_or(|last| last.end < daily);
     let has_changed = last.is_some_and(|last| {
         let settled = SETTLED * (1 << last.changes.min(MOST_CHANGES));
-        now.duration_since(last.asked) >= settled && !OwnPeaks::is_for(last.window, window)
+        let is_other =
+            !OwnPeaks::is_for(last.window, window) || !pods.kind().is_like(last.tried_with);
+        is_other && now.duration_since(last.asked) >= settled
     });
     // What is known in all is counted faster.
     if !(of_day || has_changed) || history.known(Resolution::FiveMinutes) < LEAST {
@@ -70,10 +100,12 @@ pub(super) fn due(
     Some(LastFit {
         end,
         window,
+        tried_with: pods.kind(),
         asked: now,
         changes: last
             .filter(|_| !of_day)
             .map_or(0, |last| last.changes.saturating_add(1)),
+        failures: last.map_or(0, |last| last.failures),
     })
 }
 
@@ -98,11 +130,21 @@ fn known_before(history: &History, end: Timestamp) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaling::bounds::Bounds;
+    use crate::scaling::horizon::Horizon;
+    use crate::scaling::hpa_aware::PodCapacity;
+    use crate::units::Ratio;
 
     const START: i64 = 1_800_000_000 - 1_800_000_000 % DAY;
 
     fn at(minute: i64) -> Timestamp {
         Timestamp::from_second(START + minute * 60).unwrap()
+    }
+
+    /// Pods that carry so much each.
+    fn pods(each: f64) -> TrialPods {
+        let capacity = PodCapacity::new(each, Ratio::new(1.0).unwrap()).unwrap();
+        TrialPods::new(capacity, Bounds::new(1, 20).unwrap(), &Horizon::default())
     }
 
     /// What is known from one minute of the day to another.
@@ -132,7 +174,7 @@ mod tests {
             (-36 * 60, 5 * 60 + 59, Some((6 - 24) * 60)),
         ] {
             let history = known(from, now - now.rem_euclid(5));
-            let found = ended(due(&history, None, 4, 6, at(now)));
+            let found = ended(due(&history, None, (4, &pods(50.0)), 6, at(now)));
             assert_eq!(found, expected.map(at), "{from} {now}");
         }
     }
@@ -143,37 +185,69 @@ mod tests {
         let last = |end: i64, window, asked: i64| LastFit {
             end: at(end),
             window,
+            tried_with: pods(50.0).kind(),
             asked: at(asked),
             changes: 0,
+            failures: 0,
         };
-        for (fit, window, now, expected) in [
-            (last((6 - 24) * 60, 4, -800), 4, 6 * 60 - 1, None),
-            (last((6 - 24) * 60, 4, -800), 4, 6 * 60, Some(6 * 60)),
-            (last((6 - 24) * 60, 4, -800), 4, 22 * 60, Some(6 * 60)),
-            (last(6 * 60, 4, 6 * 60 + 1), 4, 22 * 60, None),
+        for (fit, window, each, now, expected) in [
+            (last((6 - 24) * 60, 4, -800), 4, 50.0, 6 * 60 - 1, None),
+            (last((6 - 24) * 60, 4, -800), 4, 50.0, 6 * 60, Some(6 * 60)),
+            (last((6 - 24) * 60, 4, -800), 4, 50.0, 22 * 60, Some(6 * 60)),
+            (last(6 * 60, 4, 6 * 60 + 1), 4, 50.0, 22 * 60, None),
             // Young then, and fitted at an hour that was not its own.
-            (last(5 * 60, 4, 5 * 60), 4, 7 * 60, Some(6 * 60)),
+            (last(5 * 60, 4, 5 * 60), 4, 50.0, 7 * 60, Some(6 * 60)),
             // What covers a longer window covers this one.
-            (last(6 * 60, 4, 6 * 60), 3, 22 * 60, None),
-            (last(6 * 60, 4, 6 * 60), 2, 22 * 60, Some(6 * 60)),
-            (last(6 * 60, 4, 6 * 60), 5, 22 * 60, Some(6 * 60)),
-            (last(6 * 60, 4, 6 * 60), 5, 6 * 60 + 4, None),
-            (last(6 * 60, 4, 6 * 60), 5, 6 * 60 + 5, Some(6 * 60)),
+            (last(6 * 60, 4, 6 * 60), 3, 50.0, 22 * 60, None),
+            (last(6 * 60, 4, 6 * 60), 2, 50.0, 22 * 60, Some(6 * 60)),
+            (last(6 * 60, 4, 6 * 60), 5, 50.0, 22 * 60, Some(6 * 60)),
+            // Pods that carry about as much, and that carry more.
+            (last(6 * 60, 4, 6 * 60), 4, 54.0, 22 * 60, None),
+            (last(6 * 60, 4, 6 * 60), 4, 60.0, 22 * 60, Some(6 * 60)),
+            (last(6 * 60, 4, 6 * 60), 5, 50.0, 6 * 60 + 4, None),
+            (last(6 * 60, 4, 6 * 60), 5, 50.0, 6 * 60 + 5, Some(6 * 60)),
         ] {
-            let found = due(&history, Some(&fit), window, 6, at(now));
+            let found = due(&history, Some(&fit), (window, &pods(each)), 6, at(now));
             assert_eq!(ended(found), expected.map(at), "{fit:?} {window} {now}");
             assert!(found.is_none_or(|found| found.window == window));
         }
     }
 
+    /// The harm: a Prometheus that was away for some minutes left a load without trees and trial for a day.
+    #[test]
+    fn a_fit_that_failed_is_tried_again_later_and_later() {
+        let history = known(-24 * 60, 23 * 60);
+        let of = (4, &pods(50.0));
+        let mut last = due(&history, None, of, 6, at(7 * 60)).unwrap();
+        assert_eq!(due(&history, Some(&last), of, 6, at(22 * 60)), None);
+        let mut tried = Vec::new();
+        last.failed(at(7 * 60));
+        for minute in 7 * 60..22 * 60 {
+            if let Some(next) = due(&history, Some(&last), of, 6, at(minute)) {
+                tried.push(minute - 7 * 60);
+                last = next;
+                last.failed(at(minute));
+            }
+        }
+        assert_eq!(tried, [15, 45, 105, 225, 465]);
+        last.succeeded();
+        assert_eq!(due(&history, Some(&last), of, 6, at(22 * 60)), None);
+    }
+
     #[test]
     fn a_window_that_goes_to_and_fro_costs_a_few_fits_a_day() {
         let history = known(-24 * 60, 23 * 60);
-        let mut last = due(&history, None, 4, 6, at(6 * 60));
+        let mut last = due(&history, None, (4, &pods(50.0)), 6, at(6 * 60));
         let mut fits = Vec::new();
         for minute in 6 * 60..23 * 60 {
             let window = if minute % 20 < 10 { 4 } else { 7 };
-            if let Some(fit) = due(&history, last.as_ref(), window, 6, at(minute)) {
+            if let Some(fit) = due(
+                &history,
+                last.as_ref(),
+                (window, &pods(50.0)),
+                6,
+                at(minute),
+            ) {
                 fits.push(minute - 6 * 60);
                 last = Some(fit);
             }

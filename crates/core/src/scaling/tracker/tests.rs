@@ -92,6 +92,7 @@ impl Run {
         let input = TickInput {
             now: time(tick),
             current: self.current,
+            ready: self.current,
             reaction: Reaction::Autoscaler(Some(self.current)),
             models: self.models,
             signals: &signals(),
@@ -170,6 +171,7 @@ fn targets_that_tick_together_decide_as_each_alone() {
             input: TickInput {
                 now: at,
                 current: run.current,
+                ready: run.current,
                 reaction: Reaction::Autoscaler(Some(run.current)),
                 models: run.models,
                 signals: &signals,
@@ -242,6 +244,7 @@ fn a_panic_in_one_target_is_that_targets_alone() {
             input: TickInput {
                 now: at,
                 current: run.current,
+                ready: run.current,
                 reaction: Reaction::Autoscaler(Some(run.current)),
                 models: run.models,
                 signals: &signals,
@@ -444,6 +447,7 @@ fn a_load_that_is_not_forecast_has_no_model_and_proposes_nothing() {
         let input = TickInput {
             now: at,
             current: 5,
+            ready: 5,
             reaction: Reaction::Autoscaler(Some(5)),
             models: Some(ModelSet::Auto),
             signals: std::slice::from_ref(&memory),
@@ -616,6 +620,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
         let input = TickInput {
             now: time(tick),
             current: 5,
+            ready: 5,
             reaction: Reaction::Autoscaler(Some(5)),
             models: Some(ModelSet::Auto),
             signals: &signals(),

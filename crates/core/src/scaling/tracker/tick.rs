@@ -34,6 +34,8 @@ pub struct TickInput<'a> {
     pub now: Timestamp,
     /// CR: the `spec.replicas` of the target.
     pub current: i32,
+    /// The Pods of the target that are ready.
+    pub ready: i32,
     /// The reaction to the load as it is now.
     pub reaction: Reaction<'a>,
     /// The models that predict the load; `None` for no prediction.

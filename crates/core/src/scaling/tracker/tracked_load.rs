@@ -205,6 +205,7 @@ impl TrackedLoad {
     ) {
         let window = self.window(ahead);
         let newest = self.newest_over(input.now);
+        let lag = self.lag();
         self.window = window;
         let Self {
             signal,
@@ -220,6 +221,7 @@ impl TrackedLoad {
             let known = Known {
                 scaled: scaled(input, signal),
                 policy,
+                lag,
                 carried,
                 shared: input.shared,
             };
@@ -236,6 +238,9 @@ impl TrackedLoad {
     /// its past was and would have been with them.
     pub(super) fn adopt(&mut self, learnt: Learnt) {
         let Learnt { own, trial, highs } = learnt;
+        if let Some(fit) = &mut self.fit {
+            fit.succeeded();
+        }
         self.history.take_highs(&highs);
         if let Some(peaks) = &mut self.peaks {
             peaks.adopt(own.as_ref(), trial);
@@ -246,13 +251,19 @@ impl TrackedLoad {
     /// The fit that is due of trees of its own; none where nothing would ask them, or before a measurement
     /// has told how late they come.
     pub(super) fn fit_due(&self, hour: i64, now: Timestamp) -> Option<LastFit> {
-        self.pods()?;
+        let pods = self.pods()?;
         self.certain?;
-        own_fit::due(&self.history, self.fit.as_ref(), self.window, hour, now)
+        own_fit::due(
+            &self.history,
+            self.fit.as_ref(),
+            (self.window, pods),
+            hour,
+            now,
+        )
     }
 
     /// The Pods that its past is tried with; none where nothing is forecast by peaks.
-    pub(super) fn pods(&self) -> Option<TrialPods> {
+    pub(super) fn pods(&self) -> Option<&TrialPods> {
         self.peaks.as_ref()?.pods()
     }
 
@@ -264,6 +275,13 @@ impl TrackedLoad {
     /// True where trees of its own have been asked for before.
     pub(super) const fn was_fitted(&self) -> bool {
         self.fit.is_some()
+    }
+
+    /// Takes note that nothing came of a fit.
+    pub(super) const fn fit_failed(&mut self, now: Timestamp) {
+        if let Some(fit) = &mut self.fit {
+            fit.failed(now);
+        }
     }
 
     /// Takes note that trees of its own are being fitted.

@@ -12,6 +12,7 @@ use super::tick::{ScaledSignal, TickInput};
 use crate::forecast::{
     Cover, Followed, History, OwnPeaks, PeakForecaster, Selected, Shared, Trust,
 };
+use crate::scaling::horizon::{Horizon, Lag};
 use crate::scaling::policy::Policy;
 use crate::scaling::trial::{Quarter, TOO_MUCH, Trial, TrialPods, Tried};
 
@@ -27,6 +28,8 @@ pub(super) struct TrackedPeaks {
     /// The quarter of the day that it is, and what they came to in it.
     quarter: Quarter,
     in_quarter: Option<Tried>,
+    /// The newest minute that was held against Pods, since the epoch.
+    passed: i64,
     /// True where floors pay in a quarter of the day, as far as is known.
     pays: [bool; Quarter::COUNT],
 }
@@ -45,6 +48,8 @@ pub(super) struct Known<'a> {
     /// What the load is scaled by; `None` where it is not any more.
     pub(super) scaled: Option<&'a ScaledSignal>,
     pub(super) policy: &'a Policy,
+    /// How much later it is measured.
+    pub(super) lag: Lag,
     pub(super) carried: &'a Carried,
     pub(super) shared: &'a Shared,
 }
@@ -64,7 +69,8 @@ impl TrackedPeaks {
             tried: None,
             quarter: Quarter::default(),
             in_quarter: None,
-            pays: [true; Quarter::COUNT],
+            pays: [false; Quarter::COUNT],
+            passed: i64::MIN,
         }
     }
 
@@ -73,6 +79,7 @@ impl TrackedPeaks {
         let Known {
             scaled,
             policy,
+            lag,
             carried,
             shared,
         } = *known;
@@ -85,8 +92,14 @@ impl TrackedPeaks {
         let minutes = self
             .forecaster
             .follow(history, newest, shared.for_peaks(), window);
-        self.pods =
-            scaled.map(|scaled| TrialPods::new(scaled.capacity, policy.bounds, &policy.lead));
+        let horizon = Horizon {
+            lag,
+            lead: policy.lead,
+        };
+        self.pods = scaled.map(|scaled| {
+            TrialPods::new(scaled.capacity, policy.bounds, &horizon)
+                .ruled_by(policy.tolerances, policy.behavior.as_ref())
+        });
         if minutes.is_empty() {
             return;
         }
@@ -95,6 +108,9 @@ impl TrackedPeaks {
             if let Some(pods) = &self.pods {
                 self.trial.pass(&minute, pods);
             }
+            let is_new = minute.minute > self.passed;
+            self.passed = self.passed.max(minute.minute);
+            let scaled = scaled.filter(|_| is_new);
             let too_much = scaled.and_then(|scaled| too_much(&minute, scaled, policy, carried));
             if let Some(too_much) = too_much {
                 self.forecaster.cover_mut().pass(too_much);
@@ -106,7 +122,8 @@ impl TrackedPeaks {
     /// Finds the level that holds the risk by now, and whether floors at it pay.
     fn weigh(&mut self) {
         let cover = self.forecaster.cover_mut();
-        cover.put(self.trial.distance(cover.risk()));
+        let corrected = self.trial.distance(cover.risk()) + cover.correction();
+        cover.put(corrected.min(self.trial.affordable()));
         self.tried = self.trial.tried(cover.distance());
         self.in_quarter = self.trial.tried_in(self.quarter, cover.distance());
         if let Some(trust) = self.trust() {
@@ -117,7 +134,11 @@ impl TrackedPeaks {
     /// Whether floors are acted on at this time of day, by what they were worth at it; by all of the
     /// day as long as little is known of it, and `None` as long as little is known at all.
     fn trust(&self) -> Option<Trust> {
-        let tried = self.in_quarter.or(self.tried)?;
+        let all_day = self.tried?;
+        if all_day.cost_more {
+            return Some(Trust::COSTS_MORE);
+        }
+        let tried = self.in_quarter.unwrap_or(all_day);
         let pays = self.pays[self.quarter.place()];
         Some(Trust::by_worth(tried.ratio(), pays))
     }
@@ -144,8 +165,8 @@ impl TrackedPeaks {
     }
 
     /// The Pods that a trial of its past is of.
-    pub(super) const fn pods(&self) -> Option<TrialPods> {
-        self.pods
+    pub(super) const fn pods(&self) -> Option<&TrialPods> {
+        self.pods.as_ref()
     }
 
     /// Goes on from trees of the target's own, or from what all targets share where there are none, and
@@ -156,6 +177,8 @@ impl TrackedPeaks {
             None => self.forecaster.retire(),
         }
         self.trial = trial;
+        // It ends with an hour that is over, and goes on with what is remembered of the time since.
+        self.forecaster.begin_anew();
         self.weigh();
     }
 

@@ -3,19 +3,16 @@
 use super::outcome::Outcome;
 use super::pods::{RING, TOO_MUCH, TrialPods};
 use super::quarter::Quarter;
-
-/// The tolerance within which an HPA leaves a count.
-const TOLERANCE: f64 = 0.1;
-/// The minutes for which an HPA looks back before it takes Pods away.
-const STABLE: usize = 5;
+use super::rules::BLOCKS;
 
 /// One way of scaling.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Lane {
     /// The counts that were asked for, by minute.
     asked: [u16; RING],
-    /// The counts that load and floor called for, by minute.
-    called: [u16; STABLE],
+    /// The largest counts that load and floor called for, by block of minutes, for which an HPA looks back
+    /// before it takes Pods away.
+    called: [u16; BLOCKS],
     all: Means,
     by_quarter: [Means; Quarter::COUNT],
 }
@@ -56,7 +53,7 @@ impl Lane {
         let under = under as f32;
         Self {
             asked: [0; RING],
-            called: [0; STABLE],
+            called: [0; BLOCKS],
             all: Means { under, ..none },
             by_quarter: [none; Quarter::COUNT],
         }
@@ -71,15 +68,33 @@ impl Lane {
         }
         let each = pods.per_pod() * minute.share;
         let used = minute.load / (f64::from(last) * each);
-        let reactive = if (used - 1.0).abs() <= TOLERANCE {
+        let reactive = if pods.tolerances.contain(used) {
             last
         } else {
             pods.count(minute.load, each)
         };
         let called = reactive.max(pods.count(minute.floor, pods.per_pod()));
-        self.called[minute.run % STABLE] = called;
-        let stable = self.called.into_iter().fold(called, u16::max);
-        self.asked[place] = called.max(stable.min(last));
+        let wanted = called.max(self.stable(minute, called).min(last));
+        self.asked[place] = match &pods.limits {
+            Some(limits) if minute.run > 1 => {
+                let longest = (RING - 1).min(minute.run - 1);
+                let before = |ago: usize| self.asked[(place + RING - ago.min(longest)) % RING];
+                limits.limit(last, wanted, before)
+            }
+            _ => wanted,
+        };
+    }
+
+    /// The largest count that was called for within the window of scaling in.
+    fn stable(&mut self, minute: &Minute<'_>, called: u16) -> u16 {
+        let pods = minute.pods;
+        let Some(block) = pods.block(minute.run) else {
+            return called;
+        };
+        let held = &mut self.called[block % BLOCKS];
+        let continues = minute.run > 1 && pods.block(minute.run - 1) == Some(block);
+        *held = if continues { called.max(*held) } else { called };
+        self.called.into_iter().fold(called, u16::max)
     }
 
     /// Judges the Pods that are ready in a minute: the fewest that were asked for within the lead.

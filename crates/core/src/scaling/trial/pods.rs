@@ -1,34 +1,91 @@
 //! The Pods of a target, as a trial knows them.
 
-use crate::scaling::bounds::Bounds;
-use crate::scaling::horizon::Lead;
-use crate::scaling::hpa_aware::PodCapacity;
+use std::sync::Arc;
 
-/// The load over the target from which Pods carry too much: the HPA's own tolerance.
+use super::rules::{self, Limits};
+use crate::scaling::bounds::Bounds;
+use crate::scaling::horizon::Horizon;
+use crate::scaling::hpa::{Behavior, Tolerances};
+use crate::scaling::hpa_aware::PodCapacity;
+use crate::units::narrowed;
+
+/// The load over the target from which Pods carry too much: the default tolerance of HPAs.
 pub const TOO_MUCH: f64 = 1.1;
 /// The minutes that counts are remembered for: the longest lead, and one more.
 pub(super) const RING: usize = 20;
 
-/// The Pods that a trial is of.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The factor within which two amounts are about as much.
+const ABOUT: f32 = 1.1;
+
+/// The Pods of a target and the rules of its HPA, as a trial knows them.
+#[derive(Debug, Clone, PartialEq)]
 pub struct TrialPods {
     capacity: PodCapacity,
     bounds: Bounds,
-    /// The whole minutes from a measured load until the Pods that it asked for are ready.
+    /// The whole minutes from a load until the Pods that were asked for on its measurement are ready.
     pub(super) lead: usize,
+    pub(super) tolerances: Tolerances,
+    /// The minutes of a block of those for which the HPA looks back before it takes Pods away.
+    block: usize,
+    /// How far it may go in a minute, where that is ever met.
+    pub(super) limits: Option<Arc<Limits>>,
+}
+
+/// What tells whether what was tried with some Pods holds for others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::scaling) struct PodsKind {
+    per_pod: f32,
+    lead: u8,
+}
+
+impl PodsKind {
+    /// True where each carries about as much, and they come about as late.
+    pub(in crate::scaling) fn is_like(self, other: Self) -> bool {
+        let more = self.per_pod / other.per_pod;
+        (1.0 / ABOUT..=ABOUT).contains(&more) && self.lead.abs_diff(other.lead) <= 1
+    }
 }
 
 impl TrialPods {
-    /// The Pods of a target by one of its loads.
+    /// The Pods of a target by one of its loads, whose HPA has the usual rules.
     #[must_use]
-    pub fn new(capacity: PodCapacity, bounds: Bounds, lead: &Lead) -> Self {
-        let minutes = lead.total().as_secs().saturating_add(59) / 60;
+    pub fn new(capacity: PodCapacity, bounds: Bounds, horizon: &Horizon) -> Self {
+        let Horizon { lag, lead } = horizon;
+        let reach = lead.total().saturating_add(lag.total());
+        let minutes = reach.as_secs().saturating_add(59) / 60;
         let minutes = usize::try_from(minutes).unwrap_or(RING);
         Self {
             capacity,
             bounds,
             lead: minutes.clamp(1, RING - 1),
+            tolerances: Tolerances::default(),
+            block: rules::block(None),
+            limits: None,
         }
+    }
+
+    /// The same where the HPA has rules of its own.
+    #[must_use]
+    pub fn ruled_by(self, tolerances: Tolerances, behavior: Option<&Behavior>) -> Self {
+        Self {
+            tolerances,
+            block: rules::block(behavior),
+            limits: Limits::new(behavior).map(Arc::new),
+            ..self
+        }
+    }
+
+    /// What is remembered of them beside what was tried with them.
+    pub(in crate::scaling) fn kind(&self) -> PodsKind {
+        PodsKind {
+            per_pod: narrowed(self.per_pod()).unwrap_or(f32::MAX),
+            lead: u8::try_from(self.lead).unwrap_or(u8::MAX),
+        }
+    }
+
+    /// The block of minutes that a minute lies in; `None` where the HPA does not look back.
+    pub(super) const fn block(&self, minute: usize) -> Option<usize> {
+        minute.checked_div(self.block)
     }
 
     pub(super) fn per_pod(&self) -> f64 {

@@ -3,18 +3,23 @@ use jiff::SignedDuration;
 use super::*;
 use crate::forecast::{GlobalPeaks, Masks, Quantiles, inputs};
 use crate::scaling::bounds::Bounds;
-use crate::scaling::horizon::Lead;
+use crate::scaling::horizon::{Horizon, Lead};
+use crate::scaling::hpa::{BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, Tolerances};
 use crate::scaling::hpa_aware::PodCapacity;
+use crate::scaling::worth::{self, Against, Verdict};
 use crate::units::{Ratio, count_as_f64};
 
 /// Pods that carry 100 each.
 fn pods(max: i32) -> TrialPods {
     let capacity = PodCapacity::new(200.0, Ratio::share(0.5).unwrap()).unwrap();
-    let lead = Lead {
-        start_up: SignedDuration::from_mins(3),
-        ..Lead::default()
+    let horizon = Horizon {
+        lead: Lead {
+            start_up: SignedDuration::from_mins(3),
+            ..Lead::default()
+        },
+        ..Horizon::default()
     };
-    TrialPods::new(capacity, Bounds::new(1, max).unwrap(), &lead)
+    TrialPods::new(capacity, Bounds::new(1, max).unwrap(), &horizon)
 }
 
 /// A load of 300 that is 600 for ten minutes of each hour.
@@ -205,4 +210,135 @@ fn a_past_is_run_with_what_had_not_seen_it() {
     let gaps = Minutes::new(0, vec![f32::NAN; 100]);
     let nothing = Trial::over(&gaps, 0, &pods(50), |index| forecast(&gaps, index));
     assert_eq!(nothing, Trial::default());
+}
+
+/// Pods of an HPA with rules of its own.
+fn ruled(up: ScalingPolicy, down_window: i32) -> TrialPods {
+    let behavior = BehaviorSpec {
+        scale_up: Some(RulesSpec {
+            policies: Some(vec![up]),
+            ..RulesSpec::default()
+        }),
+        scale_down: Some(RulesSpec {
+            stabilization_window_seconds: Some(down_window),
+            ..RulesSpec::default()
+        }),
+    };
+    pods(50).ruled_by(Tolerances::default(), Some(&behavior.defaulted()))
+}
+
+/// The harm: lanes jumped where the target's HPA allows one Pod a minute, and let Pods go after five minutes where
+/// it looks back for half an hour.
+#[test]
+fn pods_come_and_go_by_the_rules_of_the_targets_hpa() {
+    let policy = |value, period_seconds| ScalingPolicy {
+        policy_type: PolicyType::Pods,
+        value,
+        period_seconds,
+    };
+    let outcome = |pods: &TrialPods| tried(pods, |_| None).tried(1.0).unwrap().plain;
+    let usual = outcome(&pods(50));
+    let wide = outcome(&ruled(policy(100, 15), 300));
+    assert_eq!(wide, usual, "limits that no count meets");
+    // From 3 to 6 takes three minutes in place of none.
+    let slow = outcome(&ruled(policy(1, 60), 300));
+    let later = (slow.under - usual.under) * 60.0;
+    assert!((1.5..3.5).contains(&later), "{slow:?} {usual:?}");
+    let slower = outcome(&ruled(policy(2, 300), 300));
+    assert!(slower.under > slow.under, "{slower:?} {slow:?}");
+    // Half of the hour at 6 in place of a quarter.
+    let patient = outcome(&ruled(policy(100, 15), 1800));
+    let more = patient.replicas - usual.replicas;
+    assert!((1.0..1.5).contains(&more), "{patient:?} {usual:?}");
+    let at_once = outcome(&ruled(policy(100, 15), 0));
+    assert!(at_once.replicas < usual.replicas, "{at_once:?} {usual:?}");
+}
+
+/// The harm: half a day of Pods that rose at a tenth more than the target was told to be held.
+#[test]
+fn a_wider_tolerance_leaves_more_undone() {
+    let minute = |minute: usize| if minute % 60 < 30 { 300.0 } else { 345.0 };
+    let outcome = |tolerances| {
+        let pods = pods(50).ruled_by(tolerances, None);
+        let mut trial = Trial::default();
+        for at in 0..1440 {
+            trial.pass(&followed(at, minute(at), None), &pods);
+        }
+        trial.tried(1.0).unwrap().plain
+    };
+    let usual = outcome(Tolerances::default());
+    let wide = outcome(Tolerances { up: 0.2, down: 0.1 });
+    assert!(
+        usual.replicas > 3.3 && wide.replicas < 3.1,
+        "{usual:?} {wide:?}"
+    );
+    assert!(wide.under > 0.45, "{wide:?}");
+}
+
+/// The harm: where no floor holds the risk, since spikes come out of nothing, the highest were taken, for nearly
+/// half as many replicas again, and held against a rival that had fewer.
+#[test]
+fn what_cannot_be_foreseen_is_not_covered_at_any_price() {
+    let mut trial = Trial::default();
+    for minute in 0..3 * 1440 {
+        let spike = minute % 71 < 2;
+        let load = if spike { 2500.0 } else { 1000.0 };
+        let told = Quantiles::new([850.0, 1000.0, 1150.0, 1400.0]);
+        trial.pass(&followed(minute, load, Some(told)), &pods(1000));
+    }
+    let distance = trial.distance(0.01);
+    let tried = trial.tried(distance).unwrap();
+    // The least that is kept for a risk, which the highest would have cost twice as much as.
+    assert!((distance - (BEGIN - SPARED)).abs() < 1e-9, "{distance}");
+    let highest = trial.tried(4.0).unwrap().floors.replicas;
+    let more = |replicas: f64| replicas - tried.plain.replicas;
+    assert!(
+        more(highest) > 2.0 * more(tried.floors.replicas),
+        "{highest} {tried:?}"
+    );
+    assert_eq!(
+        worth::judge_trial(&tried),
+        Verdict::Not(Against::LowerTarget)
+    );
+}
+
+/// The harm: floors beyond the HPA with the lowest target were held against it, as if it had cost as much.
+#[test]
+fn floors_cost_no_more_than_the_lowest_target() {
+    // A load that doubles within a minute and is told to double at any time.
+    let told = |spread: f64| Quantiles::new([300.0, 300.0, 300.0 * spread, 600.0 * spread]);
+    let over = |spread: f64| {
+        let mut trial = Trial::default();
+        for minute in 0..3 * 1440 {
+            let load = if minute % 20 == 0 { 600.0 } else { 300.0 };
+            trial.pass(&followed(minute, load, Some(told(spread))), &pods(1000));
+        }
+        trial
+    };
+    let trial = over(1.2);
+    let tried = trial.tried(trial.distance(0.001)).unwrap();
+    assert!(!tried.cost_more, "{tried:?}");
+    // Each of them has twice as many.
+    let mut trial = Trial::default();
+    for minute in 0..3 * 1440 {
+        let told = Quantiles::new([700.0; 4]);
+        trial.pass(
+            &followed(minute, hourly(minute).min(310.0), Some(told)),
+            &pods(1000),
+        );
+    }
+    let tried = trial.tried(trial.distance(0.01)).unwrap();
+    assert!(tried.cost_more, "{tried:?}");
+}
+
+#[test]
+fn a_minute_is_run_once() {
+    let mut trial = tried(&pods(50), |_| None);
+    let before = trial.clone();
+    for again in 4000..3 * 1440 {
+        trial.pass(&followed(again, 1000.0, None), &pods(50));
+    }
+    assert_eq!(trial, before);
+    trial.pass(&followed(3 * 1440, 1000.0, None), &pods(50));
+    assert_ne!(trial, before);
 }

@@ -9,6 +9,7 @@ use crate::excerpt::excerpt;
 use evenkeel_core::forecast::{Distrust, Rival, Trust};
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport};
 use evenkeel_core::scaling::trial::Tried;
+use evenkeel_core::scaling::worth::{self, Verdict};
 use evenkeel_core::scaling::{LimitedBy, hpa};
 
 /// The condition that a forecast is trusted.
@@ -179,7 +180,7 @@ fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
 fn worth_enabling(loads: &[LoadReport]) -> Option<Condition> {
     let all = loads
         .iter()
-        .filter_map(|load| Some(worth_of(load, &load.tried?, load.cover?.risk())));
+        .filter_map(|load| Some(worth_of(load, &load.tried?)));
     let all: Vec<_> = all.collect();
     let pays = |one: &&Condition| one.status == ConditionStatus::True;
     let chosen = all.iter().find(pays).or(all.first())?;
@@ -191,30 +192,36 @@ fn worth_enabling(loads: &[LoadReport]) -> Option<Condition> {
 }
 
 /// The same of one load by itself.
-fn worth_of(load: &LoadReport, tried: &Tried, risk: f64) -> Condition {
+fn worth_of(load: &LoadReport, tried: &Tried) -> Condition {
     let Tried {
         floors,
         plain,
         rival,
+        cost_more,
     } = tried;
     let minutes = |under: f64| under * 24.0 * 60.0;
     let message = format!(
         "{}: over the last days floors would have left Pods with too much for {:.0} min a day, with {:.1} \
-         replicas in the mean; the HPA alone for {:.0} min, with {:.1}; an HPA with the lower target that \
-         costs as much as floors for {:.0} min",
+         replicas in the mean; the HPA alone for {:.0} min, with {:.1}; an HPA with {} for {:.0} min",
         load.signal.label(),
         minutes(floors.under),
         floors.replicas,
         minutes(plain.under),
         plain.replicas,
+        if *cost_more {
+            "two thirds of the target, which costs less than floors,"
+        } else {
+            "the lower target that costs as much as floors"
+        },
         minutes(rival.under),
     );
-    let (is_worth, reason) = match () {
-        () if plain.under <= risk => (false, "NothingToGain"),
-        () if tried.ratio() < 1.0 => (true, "FloorsPay"),
-        () => (false, "LowerTargetIsBetter"),
-    };
-    Condition::new(WORTH_ENABLING, is_worth, reason, message)
+    let verdict = worth::judge_trial(tried);
+    Condition::new(
+        WORTH_ENABLING,
+        verdict == Verdict::Worth,
+        verdict.reason(),
+        message,
+    )
 }
 
 /// The condition of one load by itself.

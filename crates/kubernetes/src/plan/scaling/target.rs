@@ -38,6 +38,8 @@ pub struct Target {
     pub reaction: TargetReaction,
     /// The replicas that it has.
     pub current: i32,
+    /// Those of its Pods that are ready.
+    pub ready: i32,
     /// The floor that is in force.
     pub floor: Option<Floor>,
 }
@@ -98,6 +100,7 @@ impl Target {
         TickInput {
             now,
             current: self.current,
+            ready: self.ready,
             reaction,
             models: self.models,
             signals: &self.signals,

@@ -228,6 +228,7 @@ impl Rules<'_> {
             questions,
             reaction: self.reaction(mode, bounds, &metrics.accepted)?,
             current,
+            ready: self.ready(),
             floor: None,
         };
         Ok((target, problems))
@@ -338,6 +339,12 @@ impl Rules<'_> {
                 .ok_or(Problem::BoundsMissing)?,
         };
         Bounds::new(min, max).map_err(Problem::InvalidBounds)
+    }
+
+    fn ready(&self) -> i32 {
+        let members = self.observed.pods.members.iter();
+        let ready = members.filter(|pod| pod.serves()).count();
+        i32::try_from(ready).unwrap_or(i32::MAX)
     }
 
     fn current(&self) -> Option<i32> {

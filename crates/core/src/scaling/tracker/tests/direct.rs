@@ -161,6 +161,7 @@ impl Directly {
         let input = TickInput {
             now: time(tick),
             current: self.run.current,
+            ready: self.run.current,
             reaction: Reaction::Reconciled(Reconciled {
                 input,
                 told,

@@ -87,6 +87,7 @@ fn what_grows_with_the_pods_is_not_expected() {
     let input = TickInput {
         now: at,
         current: 5,
+        ready: 5,
         reaction: Reaction::Autoscaler(Some(5)),
         models: None,
         signals: &held,

@@ -179,7 +179,7 @@ fn signals_that_fail_are_one_condition_which_is_written_once() {
 #[test]
 fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
     let outcome = |under, replicas| Outcome { under, replicas };
-    let told = |floors, plain, rival| {
+    let told = |floors, plain, rival, cost_more| {
         let mut report = with_load(TRUSTED, true);
         let load = &mut report.loads[0];
         load.cover = Some(Cover::new(0.01, 1.28));
@@ -187,6 +187,7 @@ fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
             floors,
             plain,
             rival,
+            cost_more,
         });
         let mut world = World::new();
         run(&mut world, &report, 0);
@@ -199,19 +200,23 @@ fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
         outcome(0.008, 5.61),
         outcome(0.07, 5.2),
         outcome(0.03, 5.61),
+        false,
     );
-    assert_eq!((status, &*reason), (ConditionStatus::True, "FloorsPay"));
+    assert_eq!((status, &*reason), (ConditionStatus::True, "Pays"));
     let expected = "cpu: over the last days floors would have left Pods with too much for 12 min a day, \
                     with 5.6 replicas in the mean; the HPA alone for 101 min, with 5.2; an HPA with the \
                     lower target that costs as much as floors for 43 min";
     assert_eq!(message, expected);
-    for (floors, plain, rival, expected) in [
-        (0.07, 0.08, 0.01, "LowerTargetIsBetter"),
-        (0.001, 0.009, 0.009, "NothingToGain"),
+    for (floors, plain, rival, cost_more, expected) in [
+        (0.07, 0.08, 0.01, false, "LowerTarget"),
+        (0.000, 0.001, 0.001, false, "NothingToSave"),
+        (0.01, 0.2, 0.1, true, "CostMore"),
     ] {
         let [floors, plain, rival] = [floors, plain, rival].map(|under| outcome(under, 5.0));
-        let (status, reason, _) = told(floors, plain, rival);
+        let (status, reason, message) = told(floors, plain, rival, cost_more);
         assert_eq!((status, &*reason), (ConditionStatus::False, expected));
+        let is_told = message.contains("two thirds of the target, which costs less than floors");
+        assert_eq!(is_told, cost_more, "{message}");
     }
 }
 
