@@ -100,10 +100,13 @@ pub struct LoadStatus {
     pub risk: Option<RiskStatus>,
 }
 
-/// Forecast of a load for the end of the horizon, with its 80 % and 95 % intervals.
+/// Forecast of a load with its 80 % and 95 % intervals: by the shared model and by a target's own trees, of the
+/// largest load until the end of the horizon; by other models, of the load at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadForecast {
+    /// The end of the horizon.
     pub at: Timestamp,
+    /// The mean; of the largest load, the median.
     pub mean: f64,
     pub lower80: f64,
     pub upper80: f64,

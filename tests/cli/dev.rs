@@ -215,14 +215,15 @@ fn yaml_is_a_document_an_event_and_traces_stand_beside_their_scenario() {
     };
     let scenario = path.to_str().expect("a path of letters");
     write("none.csv");
-    let call = ["dev", "--scenario", scenario, "-o", "yaml"];
+    let call = ["dev", "--scenario", scenario];
     evenkeel(&call).is_refused(2, &["workloads[5].traffic.trace", "none.csv"]);
     write("flat.csv");
     let flat = folder.path().join("flat.csv");
     std::fs::write(flat, "0,1\n60,1\n").expect("it can be written");
     // Nobody asks before there is somebody to answer, which takes longer on a busy machine.
     let offered = ["5s", "20s", "80s"].into_iter().map(|duration| {
-        let call = [&SHORT[..], &["--duration", duration], &call[1..]].concat();
+        let call = SHORT.map(|word| if word == SHORT[2] { duration } else { word });
+        let call = [&call[..], &["--scenario", scenario, "-o", "yaml"]].concat();
         let documents = yaml_documents(&call);
         assert_eq!(documents[0]["event"], "started");
         let last = &documents[documents.len() - 1];

@@ -11,6 +11,7 @@ mod inputs;
 mod lookback;
 mod model;
 mod quantiles;
+mod score;
 
 pub(crate) use cover::A_TENTH;
 pub use cover::Cover;

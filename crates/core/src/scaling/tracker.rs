@@ -9,6 +9,7 @@ mod carried;
 mod current_load;
 mod learnt;
 mod own_fit;
+mod past;
 mod reacting;
 mod recent_lag;
 mod tick;
@@ -25,7 +26,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::carried::{Carried, PodsNow};
 use self::current_load::{CurrentLoad, Standing};
-use self::own_fit::LastFit;
 use self::reacting::{Reacting, react};
 use self::tracked_load::TrackedLoad;
 use super::contribution::Contribution;
@@ -69,42 +69,6 @@ pub struct TargetTick<'a> {
 }
 
 impl Tracker {
-    /// Takes values of the past from elsewhere and learns from them; values that were measured here
-    /// stay. Where Pods started, the past leaves times out, and models are led across them. Returns the
-    /// number of gaps that were filled.
-    pub fn refill(
-        &mut self,
-        signal: &Signal,
-        resolution: Resolution,
-        points: impl Iterator<Item = (Timestamp, f64)>,
-        now: Timestamp,
-    ) -> usize {
-        let load = self.load_of(signal);
-        let filled = points
-            .filter(|&(at, value)| load.history.refill(resolution, at, value, now) == Ok(true));
-        let filled = filled.count();
-        if filled > 0 {
-            load.complete_past();
-        }
-        filled
-    }
-
-    /// Keeps the past of the loads that are to be forecast; of the others, only what tells their load
-    /// now. Returns whether a load is among them whose past is not known.
-    pub fn keep_pasts(&mut self, scaled: &[ScaledSignal]) -> bool {
-        let mut unknown = false;
-        for ScaledSignal {
-            signal,
-            is_forecast,
-            ..
-        } in scaled
-        {
-            let known = self.loads.iter_mut().find(|load| load.signal == *signal);
-            unknown |= known.is_some_and(|load| load.history.keep_past(*is_forecast));
-        }
-        unknown
-    }
-
     /// Takes the load of a signal, for the time that it is of. An estimate is kept beside the history,
     /// which nothing learns from. Where the clock was set back by more than the
     /// finest ring holds, the memory begins anew: all of it lies in a time that has not come, and
@@ -223,44 +187,6 @@ impl Tracker {
             horizon,
             contribution: self.contribution(policy, now),
             hpa,
-        }
-    }
-
-    /// Lets the forecasts of a signal's load go on from what its past taught.
-    pub fn adopt_learnt(&mut self, signal: &Signal, learnt: Learnt) {
-        if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
-            load.adopt(learnt);
-        }
-    }
-
-    /// The loads whose own trees are to be fitted: once half a day is known, then each day anew on the past
-    /// up to the `hour` of the day that is the target's, and where the window has become another one.
-    pub fn fits_due(&self, hour: i64, now: Timestamp) -> impl Iterator<Item = OwnFit<'_>> {
-        self.loads.iter().filter_map(move |load| {
-            let LastFit { end, window, .. } = load.fit_due(hour, now)?;
-            Some(OwnFit {
-                signal: &load.signal,
-                window,
-                pods: load.pods()?.clone(),
-                end,
-                is_first: !load.was_fitted(),
-            })
-        })
-    }
-
-    /// Takes note that the trees of a load are being fitted, so that they are not asked for again.
-    pub fn fitting(&mut self, signal: &Signal, hour: i64, now: Timestamp) {
-        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
-            if let Some(fit) = load.fit_due(hour, now) {
-                load.fitting(fit);
-            }
-        }
-    }
-
-    /// Takes note that nothing came of the fit of a load, so that it is tried again after a while.
-    pub fn fit_failed(&mut self, signal: &Signal, now: Timestamp) {
-        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
-            load.fit_failed(now);
         }
     }
 

@@ -10,6 +10,7 @@ use super::inputs::{LEAST, Masks, inputs};
 use super::lookback::{Lookback as _, TrackedLookback};
 use super::model::{GlobalPeaks, OwnPeaks};
 use super::quantiles::{LEVELS, Quantiles};
+use super::score::Score;
 use crate::forecast::accuracy::Accuracy;
 use crate::forecast::calendar::Calendar;
 use crate::forecast::history::{History, Resolution};
@@ -19,16 +20,10 @@ use crate::forecast::prediction::{Forecast, Interval, Step};
 use crate::forecast::selected::Selected;
 use crate::forecast::trust::Trust;
 
-/// The place of the level by which forecasts are judged.
-const JUDGED: usize = 2;
-/// The minutes after which a judged forecast has faded to 1/e: half a day.
-const MEMORY: u32 = 720;
 /// The minutes of a past that came at once on which forecasts are proven.
 const PROVEN_ON: i64 = 60;
 /// The minutes that are followed at one call.
 const AT_ONCE: usize = 5;
-/// How far the rival's factor moves at a forecast.
-const RATE: f64 = 0.02;
 /// The cover is at most this many times the highest load that is remembered.
 const MOST: f64 = 1.5;
 
@@ -180,7 +175,7 @@ impl PeakForecaster {
             self.judged = self.judged.max(issued.due);
             let largest = largest.filter(|_| is_new && !is_uncertain(history, &issued));
             if let Some(largest) = largest {
-                self.score.take(&issued, largest);
+                self.score.take(issued.last, &issued.levels, largest);
             }
         }
         let followed = past.minute(0).map(|load| Followed {
@@ -309,93 +304,4 @@ fn is_uncertain(history: &History, issued: &Issued) -> bool {
     let mut times =
         (1..=steps).filter_map(|step| Timestamp::from_second(issued.due * 60 - step * 15).ok());
     times.any(|time| history.is_uncertain(time))
-}
-
-/// How good forecasts of the largest load were, against the best factor on the last load: what an HPA
-/// with a lower target covers at the same level.
-#[derive(Debug, Clone, Copy)]
-struct Score {
-    scored: u32,
-    /// The factor that the rival multiplies the last load by.
-    factor: f64,
-    /// The mean losses at the judged level: of the forecast and of the rival.
-    losses: [f64; 2],
-    /// The mean absolute errors of the median and of the last load.
-    errors: [f64; 2],
-    coverages: [f64; 2],
-    trusted: bool,
-}
-
-impl Default for Score {
-    fn default() -> Self {
-        Self {
-            scored: 0,
-            factor: 1.0,
-            losses: [0.0; 2],
-            errors: [0.0; 2],
-            coverages: [0.0; 2],
-            trusted: false,
-        }
-    }
-}
-
-impl Score {
-    fn take(&mut self, issued: &Issued, largest: f64) {
-        self.scored = (self.scored + 1).min(MEMORY);
-        let last = f64::from(issued.last);
-        let level = |index: usize| f64::from(issued.levels[index]);
-        let share = LEVELS[JUDGED];
-        let loss = |told: f64| {
-            let over = largest - told;
-            over * if over > 0.0 { share } else { share - 1.0 }
-        };
-        let rival = last * self.factor;
-        let quantiles = Quantiles::new(std::array::from_fn(level));
-        let inside = |(low, high): (f64, f64)| {
-            if low <= largest && largest <= high {
-                1.0
-            } else {
-                0.0
-            }
-        };
-        let values = [
-            loss(level(JUDGED)),
-            loss(rival),
-            (largest - level(1)).abs(),
-            (largest - last).abs(),
-            inside(quantiles.interval80()),
-            inside(quantiles.interval95()),
-        ];
-        let step = if largest > rival { share } else { share - 1.0 };
-        self.factor = (self.factor + RATE * step).clamp(0.5, 4.0);
-        let means = self
-            .losses
-            .iter_mut()
-            .chain(&mut self.errors)
-            .chain(&mut self.coverages);
-        for (mean, value) in means.zip(values) {
-            *mean += (value - *mean) / f64::from(self.scored);
-        }
-        self.trusted = self.trust().is_trusted();
-    }
-
-    fn accuracy(&self) -> Accuracy {
-        Accuracy {
-            scored: self.scored,
-            mae: self.errors[0],
-            naive_mae: self.errors[1],
-            mase: None,
-            coverage80: self.coverages[0],
-            coverage95: self.coverages[1],
-        }
-    }
-
-    fn trust(&self) -> Trust {
-        let [own, rival] = self.losses;
-        Trust::judged(
-            self.scored,
-            (rival > 0.0).then(|| own / rival),
-            self.trusted,
-        )
-    }
 }

@@ -1,0 +1,102 @@
+//! How good forecasts of the largest load were.
+
+use super::quantiles::{LEVELS, Quantiles};
+use crate::forecast::accuracy::Accuracy;
+use crate::forecast::trust::Trust;
+
+/// The place of the level by which forecasts are judged.
+const JUDGED: usize = 2;
+/// The minutes after which a judged forecast has faded to 1/e: half a day.
+const MEMORY: u32 = 720;
+/// How far the rival's factor moves at a forecast.
+const RATE: f64 = 0.02;
+
+/// How good forecasts of the largest load were, against the best factor on the last load: what an HPA
+/// with a lower target covers at the same level.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Score {
+    scored: u32,
+    /// The factor that the rival multiplies the last load by.
+    factor: f64,
+    /// The mean losses at the judged level: of the forecast and of the rival.
+    losses: [f64; 2],
+    /// The mean absolute errors of the median and of the last load.
+    errors: [f64; 2],
+    coverages: [f64; 2],
+    trusted: bool,
+}
+
+impl Default for Score {
+    fn default() -> Self {
+        Self {
+            scored: 0,
+            factor: 1.0,
+            losses: [0.0; 2],
+            errors: [0.0; 2],
+            coverages: [0.0; 2],
+            trusted: false,
+        }
+    }
+}
+
+impl Score {
+    /// Judges a forecast made at a load of `last` by the `largest` that came.
+    pub(super) fn take(&mut self, last: f32, levels: &[f32; LEVELS.len()], largest: f64) {
+        self.scored = (self.scored + 1).min(MEMORY);
+        let last = f64::from(last);
+        let level = |index: usize| f64::from(levels[index]);
+        let share = LEVELS[JUDGED];
+        let loss = |told: f64| {
+            let over = largest - told;
+            over * if over > 0.0 { share } else { share - 1.0 }
+        };
+        let rival = last * self.factor;
+        let quantiles = Quantiles::new(std::array::from_fn(level));
+        let inside = |(low, high): (f64, f64)| {
+            if low <= largest && largest <= high {
+                1.0
+            } else {
+                0.0
+            }
+        };
+        let values = [
+            loss(level(JUDGED)),
+            loss(rival),
+            (largest - level(1)).abs(),
+            (largest - last).abs(),
+            inside(quantiles.interval80()),
+            inside(quantiles.interval95()),
+        ];
+        let step = if largest > rival { share } else { share - 1.0 };
+        self.factor = (self.factor + RATE * step).clamp(0.5, 4.0);
+        let means = self
+            .losses
+            .iter_mut()
+            .chain(&mut self.errors)
+            .chain(&mut self.coverages);
+        for (mean, value) in means.zip(values) {
+            *mean += (value - *mean) / f64::from(self.scored);
+        }
+        self.trusted = self.trust().is_trusted();
+    }
+
+    pub(super) fn accuracy(&self) -> Accuracy {
+        Accuracy {
+            scored: self.scored,
+            mae: self.errors[0],
+            naive_mae: self.errors[1],
+            mase: None,
+            coverage80: self.coverages[0],
+            coverage95: self.coverages[1],
+        }
+    }
+
+    pub(super) fn trust(&self) -> Trust {
+        let [own, rival] = self.losses;
+        Trust::judged(
+            self.scored,
+            (rival > 0.0).then(|| own / rival),
+            self.trusted,
+        )
+    }
+}
