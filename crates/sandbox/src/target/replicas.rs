@@ -5,10 +5,9 @@
 //! were scraped twice. Those that start use more than nothing, and those that were deleted go on for a
 //! while; neither is load of the target.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
+use super::seen::{Seen, Shown};
 use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
@@ -16,7 +15,7 @@ use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::Measurement;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted, ValueScope};
 use evenkeel_core::units::{Resource, Resources, i64_ceil};
@@ -48,28 +47,6 @@ struct End {
     gone: SignedDuration,
     /// The load that each had.
     load: f64,
-}
-
-/// The Pods as of the last tick, with their measurements. Most are as they were at the tick before, so that
-/// only those that changed are made anew.
-#[derive(Default)]
-struct Seen {
-    shown: Vec<Shown>,
-    /// What is shown, as the HPA takes it.
-    facts: Vec<PodFacts>,
-    /// The same, as sums take it.
-    shared: Vec<Arc<PodFacts>>,
-    measured: Vec<Option<Measurement>>,
-}
-
-/// What can change of a Pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shown {
-    batch: u32,
-    number: i32,
-    life: Life,
-    is_ready: bool,
-    is_deleted: bool,
 }
 
 pub(super) struct ScaledPods {
@@ -109,43 +86,6 @@ impl ScaledPods {
 impl Cohort {
     fn serves(&self, at: SignedDuration) -> bool {
         self.end.is_none() && self.ready <= at
-    }
-}
-
-impl Seen {
-    /// The Pod at this place is shown so from now on.
-    fn show(&mut self, place: usize, shown: Shown, requests: &Requests, at: SignedDuration) {
-        if self.shown.get(place) == Some(&shown) {
-            return;
-        }
-        let Shown {
-            batch,
-            number,
-            life,
-            is_ready: _,
-            is_deleted,
-        } = shown;
-        let pod = PodFacts {
-            deleted: is_deleted,
-            ..autoscaler::pod(format!("{batch}-{number}"), Some(life), requests, at)
-        };
-        // What stood here and later has moved, if it is there at all.
-        self.truncate(place);
-        self.shown.push(shown);
-        self.shared.push(Arc::new(pod.clone()));
-        self.facts.push(pod);
-    }
-
-    /// There are no more Pods than these measurements.
-    fn keep(&mut self, measured: Vec<Option<Measurement>>) {
-        self.truncate(measured.len());
-        self.measured = measured;
-    }
-
-    fn truncate(&mut self, pods: usize) {
-        self.shown.truncate(pods);
-        self.facts.truncate(pods);
-        self.shared.truncate(pods);
     }
 }
 
