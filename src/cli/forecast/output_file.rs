@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::cli::output::Failure;
+use crate::cli::output::{self, Failure, Format, Report};
 
 /// Writes to a file, or to standard output where `-` stands for the file.
 pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
@@ -14,6 +14,20 @@ pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(
         return Ok(out.flush()?);
     }
     std::fs::write(path, contents).map_err(|error| refused(path, &error))
+}
+
+/// Writes a model, and prints what there is to say of it, unless the model itself goes to standard output.
+pub(in crate::cli) fn write_model(
+    path: &Path,
+    model: impl AsRef<[u8]>,
+    report: &impl Report,
+    format: Format,
+) -> Result<(), Failure> {
+    write(path, model)?;
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    output::print(report, format)
 }
 
 /// Holds that [`write`] can write there, before work that takes long; it leaves everything as it is.

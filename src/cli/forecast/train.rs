@@ -14,7 +14,7 @@ use super::file::{self, Selection};
 use super::grid;
 use super::output_file;
 use super::progress::Bar;
-use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cli::output::{Failure, Format, Report, Style};
 use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::count_as_f64;
@@ -61,8 +61,8 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The file that the model is written to; `-` is standard output. The form of the accuracy, which other
-    /// commands take here too, is --format
+    /// The file that the model is written to; `-` is standard output, which has no accuracy then. The form of
+    /// the accuracy, which other commands take here too, is --format
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
@@ -166,8 +166,7 @@ fn run_global(args: &Args) -> Result<(), Failure> {
     let whole: Vec<Minutes> = series.into_iter().map(|one| one.minutes).collect();
     let weights = fit(&whole, &settings)?.encode();
     bar.finish();
-    output_file::write(&args.output, weights)?;
-    output::print(&accuracy, args.format)
+    output_file::write_model(&args.output, weights, &accuracy, args.format)
 }
 
 fn is_left_out(path: &Path, prefixes: &[String]) -> bool {
