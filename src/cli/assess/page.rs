@@ -121,7 +121,7 @@ impl Page {
             escaped(&one.full_name()),
             class(one.verdict),
             one.verdict.told(),
-            escaped(&one.because)
+            escaped(&sentence(&one.because))
         ));
         self.put(format_args!(
             "<p class=\"aside\">{}</p>\n",
@@ -136,6 +136,13 @@ impl Page {
         }
         self.put(format_args!("</section>\n"));
     }
+}
+
+/// A text that begins as a sentence does.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase());
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// What safety costs, where that was replayed, and the judged time.
