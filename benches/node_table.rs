@@ -107,7 +107,7 @@ fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
         let resolved = resolve(observed, false, &SETTINGS, None, now);
         let target = resolved.target.expect("every HPA is a target");
         tracker.keep_pasts(&target.signals);
-        let report = tracker.tick(&target.policy, &target.input(now, &shared, None));
+        let report = tracker.tick(&target.policy, &target.input(now, &shared, None, None));
         assert!(report.loads.iter().any(|load| load.model.is_some()));
         tracker
     });

@@ -124,7 +124,7 @@ fn tick(
         TargetTick {
             tracker: &mut target.tracker,
             policy: &resolved.policy,
-            input: resolved.input(now, shared, None),
+            input: resolved.input(now, shared, None, None),
         }
     });
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
@@ -292,7 +292,7 @@ impl Direct {
         let resolved = resolve(observed, false, &SETTINGS, memory.record(now), now);
         let target = resolved.target.as_ref().expect("it is a target");
         let measured = HpaInput::new(observed, readings(observed, tick, now), Told::default());
-        let input = target.input(now, shared, Some(&measured));
+        let input = target.input(now, shared, Some(&measured), None);
         let report = tracker.tick(&target.policy, &input);
         let context = Context {
             now,

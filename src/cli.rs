@@ -24,6 +24,8 @@ mod help;
 mod migrate;
 mod output;
 mod pod_file;
+#[cfg(feature = "sandbox")]
+mod prometheus_past;
 mod score;
 mod serve;
 mod settings;

@@ -18,6 +18,7 @@ mod whole {
     mod assess;
     mod dev_cluster;
     mod node_lifecycle;
+    mod record;
     mod scaling_loop;
     mod scaling_store;
     mod signer;

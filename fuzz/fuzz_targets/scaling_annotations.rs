@@ -10,7 +10,7 @@ use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use libfuzzer_sys::fuzz_target;
 
 /// One value a line, in this order.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "evenkeel.dev/predict",
     "evenkeel.dev/scaling",
     "evenkeel.dev/min-replicas",
@@ -19,6 +19,7 @@ const KEYS: [&str; 8] = [
     "evenkeel.dev/scale-down",
     "autoscaling.keda.sh/paused",
     "autoscaling.keda.sh/paused-replicas",
+    "evenkeel.dev/traffic",
 ];
 
 fuzz_target!(|text: &str| {

@@ -53,14 +53,18 @@ pub struct TargetStatus {
     /// Parts of the horizon, in seconds.
     #[serde(default)]
     pub horizon_parts: Option<HorizonParts>,
-    /// Source that the decision rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or
+    /// Source that the decision rests on: `forecast`, `traffic`, `d-hpa`, `reaction`, `last-known` or
     /// `nothing`.
     pub grounds: Word,
     /// Progress of reading its past from Prometheus.
     pub refill: RefillState,
-    /// Loads that the target scales by.
+    /// Loads that the target scales by, and after them the traffic that a model makes replicas of, with what
+    /// one Pod carries of it in place of a request.
     #[serde(default)]
     pub loads: Vec<LoadStatus>,
+    /// Traffic that the target names; `null` where it names none.
+    #[serde(default)]
+    pub traffic: Option<TrafficStatus>,
     #[serde(default)]
     pub conditions: Vec<Condition>,
     /// The raised minimum, while one is recorded.
@@ -98,6 +102,65 @@ pub struct LoadStatus {
     /// The risk that its floors follow; `null` where its model follows none.
     #[serde(default)]
     pub risk: Option<RiskStatus>,
+}
+
+/// Traffic of a target, and the replicas that it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrafficStatus {
+    /// What is known of it: `needs` replicas, `unknown` for want of a measurement, or `without` a model.
+    pub standing: Word,
+    /// Why there is no model, where there is none.
+    pub why: Option<String>,
+    /// What it needs, where that is known.
+    pub need: Option<TrafficNeedStatus>,
+    /// The model that makes replicas of it.
+    pub model: Option<TrafficModelStatus>,
+}
+
+/// Replicas that traffic needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrafficNeedStatus {
+    pub replicas: i32,
+    /// What each is told to carry, in the base unit of the load.
+    pub utilisation: f64,
+    /// What each is to carry at most.
+    pub target: f64,
+    /// The load that they carry.
+    pub resource: Word,
+    /// Bound that kept the count from what is needed: `min` or `max`.
+    pub limited_by: Option<Word>,
+    pub kinds: Vec<TrafficKindStatus>,
+}
+
+/// One kind of traffic, of all replicas together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrafficKindStatus {
+    pub resource: Word,
+    pub now: f64,
+    /// What replicas have to be ready for.
+    pub expected: f64,
+    /// What that rests on: `forecast` or `measured`.
+    pub basis: Word,
+}
+
+/// The model of a target's traffic, with the figures of the day that it was judged on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrafficModelStatus {
+    /// Share of the variance of that day that it explains.
+    pub explained: f64,
+    /// The same of a model that knows replicas and time, and no traffic.
+    pub explained_without: f64,
+    /// Mean error in the base unit of the load, of each replica.
+    pub error: f64,
+    /// The same of its linear part alone.
+    pub linear_error: f64,
+    /// Times of the first and the last sample that it was fitted on.
+    pub learnt_from: Timestamp,
+    pub learnt_to: Timestamp,
 }
 
 /// Forecast of a load with its 80 % and 95 % intervals: by the shared model and by a target's own trees, of the

@@ -22,14 +22,13 @@ use self::past::{LoadPast, Pasts};
 use self::report::Assessment;
 use super::forecast::output_file;
 use super::output::{self, Failure};
+use super::prometheus_past;
 use crate::config::Config;
 use crate::doctor::gather::read::server_time;
-use crate::metrics::Source;
-use crate::metrics::prometheus::{self, PrometheusSource};
 use evenkeel_clock as clock;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let config = Config::load(&args.sources())?;
+    let config = args.prometheus.config()?;
     for wanted in &args.output {
         if let Output::Html(path) = wanted {
             output_file::check(path)?;
@@ -61,9 +60,7 @@ struct Gathered {
 }
 
 async fn gather(args: &Args, config: &Config) -> Result<Gathered, Failure> {
-    let settings = prometheus_settings(config)?;
-    let prometheus = settings.connection.url.to_string();
-    let source = PrometheusSource::new(settings);
+    let (source, prometheus) = prometheus_past::source(config)?;
     let client = args.connect().await.map_err(Failure::Call)?;
     let observed = objects::observe(&client, args, config).await?;
     // Objects, and most likely measurements, are dated by the cluster's clock.
@@ -72,7 +69,7 @@ async fn gather(args: &Args, config: &Config) -> Result<Gathered, Failure> {
         None => server_time(&client).await.unwrap_or_else(clock::now),
     };
     let candidates = candidate::all(&observed, args, config, until);
-    let unreachable = |error| past::unreachable(&prometheus, &error);
+    let unreachable = |error| prometheus_past::unreachable(&prometheus, &error);
     source.probe().await.map_err(unreachable)?;
     let pasts = Pasts::new(Arc::new(source), until, args.days);
     let targets = pasts.of(candidates).await.map_err(unreachable)?;
@@ -81,17 +78,6 @@ async fn gather(args: &Args, config: &Config) -> Result<Gathered, Failure> {
         prometheus,
         targets,
     })
-}
-
-/// The Prometheus that the configuration and the flags name.
-fn prometheus_settings(config: &Config) -> Result<prometheus::Settings, Failure> {
-    match &config.metrics.source {
-        Source::Prometheus(settings) => Ok((**settings).clone()),
-        _ => Err(Failure::call(
-            "metrics.source of the configuration is not prometheus, and only a Prometheus knows the past: \
-             name one with --prometheus URL",
-        )),
-    }
 }
 
 /// Replays the pasts, on all cores.

@@ -1,5 +1,5 @@
-//! `evenkeel forecast`: how good forecasts are, what scaling ahead of the load does on past loads, and the replicas
-//! that traffic needs.
+//! `evenkeel forecast`: how good forecasts are, what scaling ahead of the load does on past loads, the replicas
+//! that traffic needs, and the past in Prometheus as files.
 
 mod backtest;
 pub(super) mod chart;
@@ -7,10 +7,13 @@ mod columns;
 pub(super) mod file;
 pub(super) mod grid;
 mod interrupt;
+mod load;
+mod network_model;
 pub(super) mod output_file;
 mod picture;
 mod plot;
 pub(super) mod progress;
+mod record;
 pub(super) mod replay;
 mod replicas;
 pub(super) mod report;
@@ -30,6 +33,7 @@ Examples:
   evenkeel forecast replay load.csv --request 500m --target 60% --max 20 -o frontier.svg
   evenkeel forecast backtest load.csv --models naive,arima --horizon 1,12
   evenkeel forecast replicas shop.traffic traffic.csv --target 60 --min 2 --max 60
+  evenkeel forecast record 'sum(rate(http_requests_total[2m]))' --prometheus http://127.0.0.1:9090 -o load.csv
 
 `evenkeel forecast plot --help`, and the same of the others, say more.";
 
@@ -47,6 +51,7 @@ enum Command {
     Replay(Box<replay::Args>),
     Backtest(Box<backtest::Args>),
     Replicas(Box<replicas::Args>),
+    Record(Box<record::Args>),
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -55,5 +60,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Command::Replay(args) => replay::run(args),
         Command::Backtest(args) => backtest::run(args),
         Command::Replicas(args) => replicas::run(args),
+        Command::Record(args) => record::run(args),
     }
 }

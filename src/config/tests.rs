@@ -198,7 +198,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "scaling: {predict: gru}",
         "scaling.predict",
-        "auto, ds-hpa or off",
+        "auto, ds-hpa, traffic or off",
     ),
     ("scaling: {risk: 1}", "scaling.risk", "from 0.05% to 20%"),
     ("scaling: {interval: 0}", "scaling.interval", "above zero"),

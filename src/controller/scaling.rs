@@ -32,10 +32,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::own_fits::OwnFits;
+use self::own_fits::{Given, OwnFits};
 use self::plans::Plans;
 use self::refill::{Progress, Wish};
-use self::targets::{FitBatch, Fitted, Targets, Tick, Ticked};
+use self::targets::{FitTold, FitWork, Lane, Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
@@ -98,7 +98,12 @@ impl Scaling {
                 refill.run(asked, told, cancel.clone()).await;
             }
         };
-        let (batches, given) = mpsc::channel(1);
+        let (to_workloads, by_workloads) = mpsc::channel(1);
+        let (to_queries, by_queries) = mpsc::channel(1);
+        let given = Given {
+            by_workloads,
+            by_queries,
+        };
         let (tell, fitted) = mpsc::channel(1);
         let fits = async {
             if let Some(past) = self.past.clone() {
@@ -110,7 +115,7 @@ impl Scaling {
         let background = Background {
             ask,
             progress,
-            batches,
+            lanes: [(Lane::Workloads, to_workloads), (Lane::Queries, to_queries)],
             fitted,
         };
         let all = async { tokio::join!(refill, fits, self.follow(background)) };
@@ -123,7 +128,7 @@ impl Scaling {
         let Background {
             ask,
             mut progress,
-            batches,
+            lanes,
             mut fitted,
         } = background;
         let mut targets = Targets::default();
@@ -142,17 +147,22 @@ impl Scaling {
                         let _ = ask.send(wish);
                     }
                     targets = self.name_contesters(targets, ticked.contested).await;
-                    // The next batch waits while one is fitted, and the one after it is not chosen yet.
-                    if let Ok(place) = batches.try_reserve() {
-                        let batch;
-                        (targets, batch) = work(targets, move |targets| targets.next_fits(now)).await;
-                        if let Some(batch) = batch {
-                            place.send(batch);
+                    // The next work waits while some is done, and what comes after it is not chosen yet.
+                    for (lane, works) in &lanes {
+                        let Ok(place) = works.try_reserve() else {
+                            continue;
+                        };
+                        let lane = *lane;
+                        let next;
+                        (targets, next) = work(targets, move |targets| targets.next_work(lane, now)).await;
+                        if let Some(next) = next {
+                            place.send(next);
                         }
                     }
                 }
                 Some(one) = fitted.recv() => {
-                    (targets, ()) = work(targets, move |targets| targets.take_fitted(one)).await;
+                    let now = self.cluster.now();
+                    (targets, ()) = work(targets, move |targets| targets.take_told(one, now)).await;
                 }
                 Some(progress) = progress.recv() => {
                     targets = self.fill(targets, progress).await;
@@ -249,8 +259,9 @@ impl Scaling {
 struct Background {
     ask: mpsc::UnboundedSender<Wish>,
     progress: mpsc::Receiver<Progress>,
-    batches: mpsc::Sender<FitBatch>,
-    fitted: mpsc::Receiver<Fitted>,
+    /// Where work for the fits goes, by its lane.
+    lanes: [(Lane, mpsc::Sender<FitWork>); 2],
+    fitted: mpsc::Receiver<FitTold>,
 }
 
 /// Works on the targets on the blocking pool. What panics in one target is caught there; a panic in

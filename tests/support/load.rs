@@ -41,6 +41,8 @@ pub(crate) enum Fault {
     Behind,
     /// Its clock is ahead.
     Ahead,
+    /// It refuses the traffic, and nothing else.
+    NoTraffic,
     /// Counters began anew in this many Pods: `rate` has nothing to say of them for a window.
     Reset(usize),
 }
@@ -55,6 +57,8 @@ struct Inner {
     clock: Clock,
     /// Cores that all Pods use together.
     load: Load,
+    /// Requests per second that come to all Pods together, and the number of Pods of the past.
+    traffic: Option<(Load, Load)>,
     namespace: String,
     workload: String,
     pods: Vec<String>,
@@ -65,6 +69,9 @@ struct Inner {
 /// The one query of a target's own that is answered, with everything in its place: a hundred orders a
 /// second for each core.
 const ORDERS: &str = r#"sum(rate(orders_total{namespace="shop"}[20000ms]))"#;
+
+/// The one query of the traffic that is answered, where there is any.
+const REQUESTS: &str = r#"sum(rate(requests_total{namespace="shop"}[20000ms]))"#;
 
 /// The running server; it ends when it is dropped.
 pub(crate) struct Prometheus {
@@ -98,6 +105,7 @@ impl Prometheus {
         let inner = Arc::new(Mutex::new(Inner {
             clock,
             load: Box::new(load),
+            traffic: None,
             namespace: namespace.to_owned(),
             workload: workload.to_owned(),
             pods: Vec::new(),
@@ -131,6 +139,15 @@ impl Handle {
         lock(&self.0).load = Box::new(load);
     }
 
+    /// From now on so many requests per second come, and there were so many Pods.
+    pub(crate) fn set_traffic(
+        &self,
+        requests: impl Fn(Timestamp) -> f64 + Send + 'static,
+        pods: impl Fn(Timestamp) -> f64 + Send + 'static,
+    ) {
+        lock(&self.0).traffic = Some((Box::new(requests), Box::new(pods)));
+    }
+
     /// Breaks it, or mends it.
     pub(crate) fn set_fault(&self, fault: Fault) {
         lock(&self.0).fault = fault;
@@ -158,6 +175,9 @@ async fn instant(State(inner): State<Arc<Mutex<Inner>>>, Form(form): Asked) -> R
     match fault {
         Fault::Down => StatusCode::SERVICE_UNAVAILABLE.into_response(),
         Fault::Hangs => std::future::pending().await,
+        Fault::NoTraffic if form["query"] == REQUESTS => {
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
         _ => success("vector", &lock(&inner).vector(&form["query"])),
     }
 }
@@ -200,6 +220,9 @@ impl Inner {
         if query == ORDERS {
             return vec![of(json!({}), 100.0 * (self.load)(now))];
         }
+        if let Some((requests, _)) = self.traffic.as_ref().filter(|_| query == REQUESTS) {
+            return vec![of(json!({}), requests(now))];
+        }
         if query != "pod_cpu" {
             return Vec::new();
         }
@@ -219,10 +242,14 @@ impl Inner {
     }
 
     fn matrix(&self, form: &HashMap<String, String>) -> Vec<Value> {
-        let orders = form["query"] == ORDERS;
-        if !form["query"].contains("pod_cpu") && !orders {
-            return Vec::new();
-        }
+        let query = &*form["query"];
+        let traffic = self.traffic.as_ref();
+        let of = |at: Timestamp| match traffic {
+            _ if query == ORDERS => Some(100.0 * (self.load)(at)),
+            Some((requests, _)) if query == REQUESTS => Some(requests(at)),
+            Some((_, pods)) if query.starts_with("count by") => Some(pods(at)),
+            _ => query.contains("pod_cpu").then(|| (self.load)(at)),
+        };
         let number = |field: &str| -> f64 { form[field].parse().expect("a number") };
         let step = form["step"].strip_suffix("ms").expect("milliseconds");
         let step = step.parse::<f64>().expect("a number") / 1000.0;
@@ -235,8 +262,10 @@ impl Inner {
             let value = match self.fault {
                 Fault::NotANumber => f64::NAN,
                 Fault::Negative => -1.0,
-                _ if orders => 100.0 * (self.load)(time),
-                _ => (self.load)(time),
+                _ => match of(time) {
+                    Some(value) => value,
+                    None => return Vec::new(),
+                },
             };
             points.push(json!([at, value.to_string()]));
             at += step;

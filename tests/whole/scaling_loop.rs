@@ -13,4 +13,5 @@ mod floor;
 mod gate;
 mod processes;
 mod signals;
+mod traffic;
 mod world;

@@ -142,6 +142,7 @@ fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
         let name = observed.target.name().strip_prefix("web-").unwrap();
         let min = floor(name.parse().unwrap());
         let report = TickReport {
+            traffic: None,
             decision: Decision {
                 replicas: min,
                 reason: format!("the floor is to be {min}"),

@@ -10,6 +10,7 @@
 
 mod accuracy;
 pub mod arima;
+mod arima_gru;
 pub mod backtest;
 mod baseline;
 mod blend;
@@ -19,10 +20,12 @@ mod daily;
 mod elastic_net;
 mod ets;
 mod gbdt;
+mod gru;
 mod history;
 mod minimise;
 mod model;
 mod model_set;
+mod network;
 #[cfg(test)]
 mod noise;
 mod not_ready;
@@ -36,6 +39,7 @@ mod scored_model;
 mod selected;
 mod series;
 mod smoothing;
+mod swish_net;
 mod traffic;
 mod trainer;
 mod trees;
@@ -46,10 +50,15 @@ pub use accuracy::{Accuracy, Scorecard};
 pub use calendar::Calendar;
 pub use context::{Context, Shared};
 pub use elastic_net::{ElasticNet, Linear, Moments, NotSettled};
+pub use gru::{NETWORK_ROWS, NETWORK_WINDOW};
 pub use history::{BRIDGED, Between, DailyHighs, History, Resolution, SampleError};
 pub(crate) use model::forecast_together;
 pub use model::{Model, Request};
 pub use model_set::{ModelSet, UnknownModel};
+pub use network::{
+    Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, SWISH_STEPS, ShapeError, SwishInput,
+    SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
+};
 pub use not_ready::{NotEnoughHistory, NotReady};
 pub use past::{Past, Recording};
 pub(crate) use peak::A_TENTH;
@@ -66,6 +75,7 @@ pub use series::{Series, SeriesError, Usable};
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,
 };
+pub use swish_net::{SwishLoad, SwishWindow};
 pub use traffic::{
     HeldOutDay, LinearResidual, Moment, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
     TrafficModelError,

@@ -58,6 +58,8 @@ pub const TARGET: &str = "evenkeel.dev/target";
 pub(crate) const QUERY: &str = "evenkeel.dev/query";
 /// On an autoscaler or a workload: the amount of that load for each Pod.
 pub(crate) const QUERY_TARGET: &str = "evenkeel.dev/query-target";
+/// On an autoscaler or a workload: the traffic of which a model makes replicas, one query a line.
+pub(crate) const TRAFFIC: &str = "evenkeel.dev/traffic";
 /// On a workload without an autoscaler: how fast it may scale, as the `behavior` of an HPA.
 pub(crate) const BEHAVIOR: &str = "evenkeel.dev/behavior";
 /// On an autoscaler or a workload: the rule by which replicas are taken away.

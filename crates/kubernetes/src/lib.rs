@@ -50,6 +50,7 @@ pub mod scheduler_lease;
 mod selector;
 pub mod snapshot;
 mod target_metrics;
+pub mod traffic_query;
 pub mod watched;
 pub mod workload;
 pub mod written;

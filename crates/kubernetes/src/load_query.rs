@@ -13,7 +13,7 @@ use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource};
 use crate::annotations::{InvalidAnnotation, QUERY, QUERY_TARGET};
 
 /// The longest query, in bytes: it is sent with every question.
-const LONGEST: usize = 2048;
+pub(crate) const LONGEST: usize = 2048;
 
 /// GPUs at work. The exporter's own labels of the Pod that a GPU is given to are `exported_` where
 /// Prometheus has put its own in their place.
@@ -59,7 +59,7 @@ impl Preset {
         }
     }
 
-    fn signal(self) -> Signal {
+    pub(crate) fn signal(self) -> Signal {
         let promql = |metric, query: &str| {
             let query = query.into();
             Signal::PromQl(PromQl { metric, query })
@@ -122,9 +122,15 @@ fn signal(text: &str) -> Option<Signal> {
     if let Some(preset) = preset {
         return Some(preset.signal());
     }
+    promql(text).map(|text| Signal::PromQl(PromQl::own(text)))
+}
+
+/// A text that may be asked as PromQL, without the white space around it.
+pub(crate) fn promql(text: &str) -> Option<&str> {
+    let text = text.trim();
     let control = |c: char| c.is_control() && !c.is_whitespace();
     let accepted = !text.is_empty() && text.len() <= LONGEST && !text.contains(control);
-    accepted.then(|| Signal::PromQl(PromQl::own(text)))
+    accepted.then_some(text)
 }
 
 /// An amount of a signal above zero, in thousandths.

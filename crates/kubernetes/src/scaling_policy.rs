@@ -8,12 +8,13 @@ use std::str::FromStr;
 
 use super::annotations::{
     BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK, Reader,
-    SCALE_DOWN, SCALING, TARGET,
+    SCALE_DOWN, SCALING, TARGET, TRAFFIC,
 };
 use super::autoscaler::Metrics;
 use super::behavior_text;
 use super::load_query::LoadQuery;
 use super::target_metrics::{self, number};
+use super::traffic_query::{self, TrafficQueries};
 use evenkeel_core::scaling::hpa::Behavior;
 use evenkeel_core::scaling::{Mode, Risk, ScaleDown};
 
@@ -25,16 +26,18 @@ pub enum Predict {
     Auto,
     /// DS-HPA, see `DS-HPA`.
     DsHpa,
+    /// The traffic alone, by a model that makes replicas of it; the loads themselves are reacted to.
+    Traffic,
     /// No model: nothing is predicted.
     Off,
 }
 
 impl Predict {
     /// All choices of the user.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::DsHpa, Self::Off];
+    pub const ALL: [Self; 4] = [Self::Auto, Self::DsHpa, Self::Traffic, Self::Off];
 
     /// The accepted values, for messages.
-    pub const ACCEPTED: &str = "auto, ds-hpa or off";
+    pub const ACCEPTED: &str = "auto, ds-hpa, traffic or off";
 
     /// The word in annotations and configuration.
     #[must_use]
@@ -42,6 +45,7 @@ impl Predict {
         match self {
             Self::Auto => "auto",
             Self::DsHpa => "ds-hpa",
+            Self::Traffic => "traffic",
             Self::Off => "off",
         }
     }
@@ -85,6 +89,8 @@ pub struct ScalingPolicy {
     pub scale_down: Option<ScaleDown>,
     /// A load that it also scales by.
     pub query: Option<LoadQuery>,
+    /// The traffic that replicas are made of.
+    pub traffic: Option<TrafficQueries>,
     /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
     pub predict_memory: Option<bool>,
     /// The share of time in which a floor may be too low.
@@ -105,6 +111,7 @@ impl ScalingPolicy {
             behavior: RULES.read(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
             query: LoadQuery::read(annotations, &mut invalid),
+            traffic: KINDS_OF_TRAFFIC.read(annotations, &mut invalid),
             predict_memory: MEMORY.read(annotations, &mut invalid),
             risk: ACCEPTED_RISK.read(annotations, &mut invalid),
         };
@@ -131,6 +138,7 @@ impl ScalingPolicy {
             behavior: self.behavior.or(second.behavior),
             scale_down: self.scale_down.or(second.scale_down),
             query: self.query.or(second.query),
+            traffic: self.traffic.or(second.traffic),
             predict_memory: self.predict_memory.or(second.predict_memory),
             risk: self.risk.or(second.risk),
         }
@@ -203,6 +211,11 @@ pub(super) const ACCEPTED_RISK: Reader<Risk> = Reader {
     accepted: Risk::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
+const KINDS_OF_TRAFFIC: Reader<TrafficQueries> = Reader {
+    key: TRAFFIC,
+    accepted: traffic_query::ACCEPTED,
+    parse: traffic_query::parse,
+};
 const MEMORY: Reader<bool> = Reader {
     key: PREDICT_MEMORY,
     accepted: "\"true\" or \"false\"",
@@ -244,6 +257,7 @@ mod tests {
             (SCALE_DOWN, "early"),
             (QUERY, "memory"),
             (QUERY_TARGET, "1"),
+            (TRAFFIC, "sum(rate(http[1m]))\nnetwork"),
             (PREDICT_MEMORY, "true"),
             (RISK, "0.5%"),
             ("evenkeel.dev/bounds", "{}"),
@@ -260,6 +274,7 @@ mod tests {
                 signal: Signal::MEMORY,
                 target: 1000,
             }),
+            traffic: traffic_query::parse("sum(rate(http[1m]))\nnetwork"),
             predict_memory: Some(true),
             risk: Risk::new(0.005).ok(),
         };
@@ -272,8 +287,8 @@ mod tests {
         let cases: [(&str, &[&str], &[&str]); 9] = [
             (
                 PREDICT,
-                &["auto", "ds-hpa", "off"],
-                &["", "Auto", "on", "arima", "gru", "traffic", "true"],
+                &["auto", "ds-hpa", "traffic", "off"],
+                &["", "Auto", "on", "arima", "gru", "Traffic", "true"],
             ),
             (
                 SCALING,
@@ -341,10 +356,13 @@ mod tests {
         assert_eq!(
             told,
             "annotation evenkeel.dev/predict: \"gru\" is not accepted, the default applies: auto, \
-             ds-hpa or off"
+             ds-hpa, traffic or off"
         );
         let told = "gru".parse::<Predict>().unwrap_err().to_string();
-        assert_eq!(told, "\"gru\" is not accepted: auto, ds-hpa or off");
+        assert_eq!(
+            told,
+            "\"gru\" is not accepted: auto, ds-hpa, traffic or off"
+        );
     }
 
     #[test]

@@ -7,15 +7,27 @@
 mod boosting;
 mod held_out;
 mod judged;
+mod network_file;
+mod networks;
 mod peaks;
+mod swish;
+mod swish_file;
 mod synthetic;
+mod tensors;
 mod traffic;
+mod trained_once;
 mod trainer;
 
 pub use boosting::{BoostingError, BoostingSettings, Rows, fit, fit_mean};
 pub use held_out::learn;
 pub use judged::{Judged, judge};
+pub use network_file::{HeldOutError, NetworkDescription, NetworkFile};
+pub use networks::{NetworkError, NetworkSettings, fit_networks};
 pub use peaks::{GlobalSettings, OwnSettings, fit_global};
+pub use swish::{SwishSeries, SwishSettings, fit_swish};
+pub use swish_file::{LearntLoad, SwishDescription, SwishFile};
 pub use synthetic::synthetic;
+pub use tensors::{MODEL_VERSION, ModelFileError};
 pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
-pub use trainer::Booster;
+pub use trained_once::TrainedOnce;
+pub use trainer::ModelTrainer;

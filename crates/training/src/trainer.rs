@@ -2,20 +2,22 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{Trainer, TreeRow, Trees, Untrained};
+use evenkeel_core::forecast::{GruNetwork, Trainer, TreeRow, Trees, Untrained, WindowRows};
 
 use crate::boosting::{BoostingSettings, Rows, fit};
+use crate::networks::{NetworkSettings, fit_networks};
 
 /// The level of the quantile that has the least absolute error.
 const MEDIAN: f64 = 0.5;
 
-/// Trees by `hessboost`.
+/// Trees by `hessboost`, and networks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Booster {
-    settings: BoostingSettings,
+pub struct ModelTrainer {
+    trees: BoostingSettings,
+    networks: NetworkSettings,
 }
 
-impl Booster {
+impl ModelTrainer {
     /// A trainer on so many threads, which change the time and not the result.
     ///
     /// The settings were chosen on the training parts of recorded loads alone; `docs/SOURCES.md` has what was
@@ -23,7 +25,7 @@ impl Booster {
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
-            settings: BoostingSettings {
+            trees: BoostingSettings {
                 trees: 150,
                 leaves: 15,
                 rate: 0.05,
@@ -32,17 +34,26 @@ impl Booster {
                 shares: [0.7, 0.5],
                 threads,
             },
+            networks: NetworkSettings::with(threads),
         }
     }
 }
 
-impl Trainer for Booster {
+impl Trainer for ModelTrainer {
     fn medians(&self, rows: &[TreeRow]) -> Result<Trees, Untrained> {
         let mut given = Rows::new(rows.first().map_or(0, |row| row.inputs.len()));
         for TreeRow { inputs, label } in rows {
             given.push(inputs, *label, 0.0);
         }
-        fit(&given, MEDIAN, &self.settings).map_err(|error| Untrained(error.to_string()))
+        fit(&given, MEDIAN, &self.trees).map_err(|error| Untrained(error.to_string()))
+    }
+
+    fn networks(
+        &self,
+        rows: &WindowRows,
+        before: &[GruNetwork],
+    ) -> Result<Vec<GruNetwork>, Untrained> {
+        fit_networks(rows, before, &self.networks).map_err(|error| Untrained(error.to_string()))
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn status() -> TargetStatus {
         grounds: "forecast".into(),
         refill: RefillState::Done,
         loads: vec![cpu()],
+        traffic: None,
         conditions: vec![Condition {
             kind: "ForecastTrusted".to_owned(),
             status: "True".into(),

@@ -10,8 +10,7 @@ use crate::cli::connect;
 use crate::cli::forecast::file;
 use crate::cli::forecast::values::parse_duration;
 use crate::cli::output::Format;
-use crate::cli::settings::ConfigArgs;
-use crate::config::{Override, Sources};
+use crate::cli::prometheus_past::PrometheusArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,18 +47,6 @@ the configuration is wrong.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct Args {
-    /// Address of Prometheus, over metrics.prometheus.url of the configuration
-    #[arg(long, value_name = "URL")]
-    prometheus: Option<String>,
-
-    /// A file with the bearer token for Prometheus, over metrics.prometheus.bearerTokenFile
-    #[arg(long, value_name = "FILE")]
-    bearer_token_file: Option<String>,
-
-    /// A PEM file with the authorities that Prometheus is trusted by, over metrics.prometheus.caFile
-    #[arg(long, value_name = "FILE")]
-    ca_file: Option<String>,
-
     /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
     #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
@@ -95,7 +82,7 @@ pub(in crate::cli) struct Args {
     pub(super) output: Vec<Output>,
 
     #[command(flatten)]
-    config: ConfigArgs,
+    pub(super) prometheus: PrometheusArgs,
 }
 
 /// One result of a call: the numbers in a format, or a page in a file, where `-` is standard output.
@@ -119,30 +106,6 @@ fn parse_output(text: &str) -> Result<Output, String> {
 }
 
 impl Args {
-    /// The sources of the configuration, with the flags over all others.
-    pub(super) fn sources(&self) -> Sources {
-        let set = |flag: &str, path: &str, value: &str| Override {
-            flag: flag.to_owned(),
-            path: format!("metrics.{path}"),
-            value: value.to_owned(),
-        };
-        let given = [
-            ("--prometheus", "prometheus.url", &self.prometheus),
-            (
-                "--bearer-token-file",
-                "prometheus.bearerTokenFile",
-                &self.bearer_token_file,
-            ),
-            ("--ca-file", "prometheus.caFile", &self.ca_file),
-        ];
-        let given = given
-            .into_iter()
-            .filter_map(|(flag, path, value)| Some(set(flag, path, value.as_deref()?)));
-        let source = self.prometheus.as_ref();
-        let source = source.map(|_| set("--prometheus", "source", "prometheus"));
-        self.config.clone().sources(given.chain(source))
-    }
-
     /// Makes a client of the cluster.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         connect::connect(self.kubeconfig.as_deref()).await

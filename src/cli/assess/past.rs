@@ -14,13 +14,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::candidate::{Candidate, Load, PastQuestion};
 use crate::cli::forecast::grid::Sample;
 use crate::cli::forecast::progress::Bar;
-use crate::cli::output::Failure;
+use crate::cli::prometheus_past::ask_all;
 use crate::controller::scaling::Past;
 use crate::controller::scaling::refill::{Answer, Question};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{WorkloadName, Workloads};
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest};
+use evenkeel_core::scaling::refill::Rest;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::units::count_as_f64;
 
@@ -32,8 +31,6 @@ const MINUTES_A_DAY: u32 = 24 * 60;
 const AT_ONCE: usize = 4;
 /// Workloads of one question.
 const TOGETHER: usize = 25;
-/// Times that a question is asked again while the server does not answer.
-const AGAIN: u32 = 3;
 /// The most minutes in a row that are taken to lie on a line.
 const BRIDGED: usize = 15;
 
@@ -76,22 +73,6 @@ enum Asked {
 
 /// Points by the places of their loads.
 type Found = Vec<(usize, Vec<(Timestamp, f64)>, Option<String>)>;
-
-/// The failure of a call that Prometheus does not answer.
-pub(super) fn unreachable(url: &str, error: &MetricsError) -> Failure {
-    let hint = match error {
-        MetricsError::Connect(_) | MetricsError::Timeout => {
-            "; from outside of the cluster: kubectl -n monitoring port-forward svc/prometheus-operated 9090, \
-             and --prometheus http://127.0.0.1:9090"
-        }
-        MetricsError::Unauthorized { .. } => "; see --bearer-token-file",
-        MetricsError::NotServed { .. } | MetricsError::Malformed { .. } => {
-            "; the address is to be that of a Prometheus, up to the /api/v1 of its API"
-        }
-        _ => "",
-    };
-    Failure::work(format_args!("Prometheus at {url}: {error}{hint}"))
-}
 
 impl Pasts {
     pub(super) fn new(past: Arc<dyn Past>, until: Timestamp, days: u32) -> Self {
@@ -171,58 +152,26 @@ impl Pasts {
             .collect())
     }
 
-    /// The same with an end to it: a server that answers a few points at a time would keep others waiting for days.
+    /// All minutes, with an end to it: a server that answers a few points at a time would keep others waiting for
+    /// days.
     async fn parts_in_time(
         &self,
         question: Question<'_>,
-        take: impl FnMut(Answer),
-    ) -> Result<Result<(), MetricsError>, tokio::time::error::Elapsed> {
-        tokio::time::timeout(MOST_TIME, self.parts(question, take)).await
-    }
-
-    /// Asks for all minutes, newest first, at the pace that the server can follow.
-    async fn parts(
-        &self,
-        question: Question<'_>,
         mut take: impl FnMut(Answer),
-    ) -> Result<(), MetricsError> {
-        let mut pace = Pace::default();
-        let mut rest = Rest::of(self.end(&question), MINUTE, self.days * MINUTES_A_DAY);
-        let mut again = 0;
-        while let Some(slots) = rest.newest(pace.points()) {
-            let begun = clock::instant();
-            let Some(answer) = question.ask(&*self.past, slots).await else {
-                return Ok(());
-            };
-            let outcome = match &answer {
-                Ok(answer) => Outcome::Answered {
-                    series: answer.series(),
-                    took: begun.elapsed(),
-                },
-                Err(error) => question.outcome(error, slots),
-            };
-            match (pace.after(slots.points, outcome), answer) {
-                (Next::Take(_), Ok(answer)) => {
-                    rest.took(slots.points);
-                    again = 0;
-                    take(answer);
-                }
-                (Next::AskForLess, _) => {}
-                (Next::AskAgain(pause), Err(_)) if again < AGAIN => {
-                    again += 1;
-                    tokio::time::sleep(pause.min(Duration::from_secs(5))).await;
-                }
-                (_, Err(error)) => return Err(error),
-                (_, Ok(_)) => return Ok(()),
-            }
-        }
-        Ok(())
+    ) -> Result<Result<(), MetricsError>, tokio::time::error::Elapsed> {
+        let rest = Rest::of(self.end(&question), MINUTE, self.days * MINUTES_A_DAY);
+        tokio::time::timeout(
+            MOST_TIME,
+            ask_all(&*self.past, question, rest, |answer, _| take(answer)),
+        )
+        .await
     }
 
     /// The end of the last minute whose load is known by now.
     fn end(&self, question: &Question<'_>) -> Timestamp {
         let lag = match question {
             Question::Sums(signal, _) => self.past.lag(signal),
+            Question::Pods(_) => self.past.lag(&Signal::CPU),
             Question::Query(_) => SignedDuration::ZERO,
         };
         let end = self.until.checked_sub(lag).unwrap_or(self.until);

@@ -1,6 +1,6 @@
 //! `evenkeel forecast backtest`: how well models would have forecast past loads.
 
-mod load;
+mod filed;
 mod picture;
 mod results;
 mod work;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::file::{self, Selection};
 use super::interrupt::Interrupt;
+use super::load::{self, Load};
 use super::output_file;
-use super::values::{Output, parse_output, parse_zone};
+use super::values::{Output, given_twice, parse_horizon, parse_output, parse_zone};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::ModelSet;
-use load::Load;
+use filed::Filed;
 use work::{Tested, Wanted};
 
 const EXAMPLES: &str = "\
@@ -32,15 +32,17 @@ the largest horizon, knowing only what had come by then. Parameters are estimate
 origins and every 250 after it. The error at horizon 12 is that of the twelfth step alone.
 
 naive and seasonal-naive are the last value and that of a day ago; tes and s-hpa smooth; arima and ets are
-estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. auto blends naive,
-seasonal-naive, arima, ets and gbdt by what each was worth of late at each horizon. A service that
-scales by auto asks for the largest load until there is capacity, which `forecast replay` shows.
+estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. gru (recurrent networks)
+learns from the last 8,000, and arima-gru what arima misses on them; swish-net
+knows many loads, from a file. auto blends naive, seasonal-naive,
+arima, ets and gbdt by what each was worth of late at each horizon. A service that scales by auto asks
+for the largest load until there is capacity, which `forecast replay` shows.
 
 MAE, RMSE in the file's unit; MAPE, sMAPE in percent; MASE over the mean change from one value of
 training to the next; /NAIVE is the MAE over that of the last value as the forecast, and its mean over
 series is the geometric one, which no series dominates. 80% and 95% are the shares of values inside the
 intervals. Forecasts count below zero too, and held at 0 under CLIPPED. Times are those of this machine: of
-all estimations, which for trees take all cores, and of all updates and forecasts.
+all estimations, which for trees and networks take all cores, and of all updates and forecasts.
 
 A picture shows one file: with several, each has its own, its name put before `.svg`. Ctrl-C ends the
 work and prints what is there, labelled as partial; the exit code is 1 then.";
@@ -78,19 +80,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     time_zone: TimeZone,
 
+    /// Networks that `evenkeel train` made, in place of ones that are trained here; swish-net needs one
+    #[arg(long, value_name = "FILE")]
+    model_file: Option<PathBuf>,
+
     /// The column of values, where there are several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-}
-
-/// The most steps ahead: a day of 5-minute steps.
-const FARTHEST: usize = 288;
-
-fn parse_horizon(text: &str) -> Result<NonZeroUsize, String> {
-    let steps = text.parse::<NonZeroUsize>().ok();
-    steps
-        .filter(|steps| steps.get() <= FARTHEST)
-        .ok_or_else(|| format!("accepted: a number of steps from 1 to {FARTHEST}"))
 }
 
 fn parse_span(text: &str) -> Result<SignedDuration, String> {
@@ -106,9 +102,31 @@ fn parse_span(text: &str) -> Result<SignedDuration, String> {
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = wanted(args)?;
     let pictures = pictures(args, &wanted)?;
-    let loads = args.files.iter().map(|path| read(args, path));
+    let column = args.column.as_deref();
+    let loads = args
+        .files
+        .iter()
+        .map(|path| load::read(path, column, farthest(args)));
     let loads: Vec<Load> = loads.collect::<Result<_, _>>()?;
-    let tested = work::test(&loads, &wanted, !pictures.is_empty(), &Interrupt::listen()?);
+    let filed = args.model_file.as_deref();
+    let filed = filed.map(|path| Filed::read(path, &wanted.models, farthest(args), &loads));
+    let filed = filed.transpose()?;
+    if wanted.models.contains(&ModelSet::SwishNet)
+        && filed
+            .as_ref()
+            .is_none_or(|filed| filed.model() != ModelSet::SwishNet)
+    {
+        return Err(Failure::call(
+            "swish-net is not trained here; accepted with --model-file and what `evenkeel train --swish-net` made",
+        ));
+    }
+    let tested = work::test(
+        &loads,
+        &wanted,
+        filed.as_ref(),
+        !pictures.is_empty(),
+        &Interrupt::listen()?,
+    );
     let report = results::report(&tested, &wanted);
     for output in &args.output {
         if let Output::Numbers(format) = output {
@@ -143,12 +161,6 @@ fn wanted(args: &Args) -> Result<Wanted, Failure> {
     })
 }
 
-fn given_twice<T: PartialEq>(values: &[T]) -> Option<&T> {
-    let mut each = values.iter().enumerate();
-    let twice = each.find(|(index, value)| values[..*index].contains(value));
-    twice.map(|(_, value)| value)
-}
-
 /// The files to draw; a picture with too many panels is refused.
 fn pictures<'a>(args: &'a Args, wanted: &Wanted) -> Result<Vec<&'a Path>, Failure> {
     let paths = args.output.iter().filter_map(|output| match output {
@@ -178,16 +190,9 @@ fn picture_of(path: &Path, load: &Load, count: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{}.svg", load.name))
 }
 
-fn read(args: &Args, path: &Path) -> Result<Load, Failure> {
-    let wanted = Selection {
-        column: args.column.as_deref(),
-        from: None,
-        to: None,
-    };
-    let samples = file::read(path, &wanted)?;
+fn farthest(args: &Args) -> NonZeroUsize {
     let farthest = args.horizon.iter().max().copied();
-    Load::new(path, &samples, farthest.unwrap_or(NonZeroUsize::MIN))
-        .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
+    farthest.unwrap_or(NonZeroUsize::MIN)
 }
 
 fn interrupted(tested: &Tested) -> Result<(), Failure> {

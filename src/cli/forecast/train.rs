@@ -1,5 +1,8 @@
-//! `evenkeel train`: makes models from recorded loads: the weights of `global`, and what traffic does to a target.
+//! `evenkeel train`: makes models from recorded loads: the weights of `global`, what traffic does to a target, and
+//! networks.
 
+mod networks;
+mod swish;
 mod traffic;
 
 use std::io::{self, Write};
@@ -27,6 +30,8 @@ Examples:
   evenkeel train --global traces/*.csv --synthetic 20 -o global.bin
   evenkeel train --global traces/*.csv --leave-out nasa_ -o without-nasa.bin
   evenkeel train --traffic http_rps,rpc_rps --utilisation cpu_pct shop.csv -o shop.traffic
+  evenkeel train --arima-gru shop.csv -o shop.safetensors
+  evenkeel train --swish-net traces/*.csv -o many.safetensors
 
 `global` forecasts the largest load of the time until there is capacity for it, for all targets, whatever
 their size and unit. Each file is one series: a column of times (RFC 3339 with an offset, or seconds
@@ -45,19 +50,27 @@ ones of each kind of traffic, of the replicas, and of their utilisation. A linea
 of at least 0 tells it from each traffic per replica, and boosted trees add what it misses by the time of
 day and week, such as a job each Sunday, which takes several of them to learn. It is fitted first on all
 but the newest day; unless it explains half of the variance of that day, and half of what replicas and time
-alone leave, traffic is not what drives the utilisation, and no model is written.";
+alone leave, traffic is not what drives the utilisation, and no model is written.
+
+`gru` and `arima-gru` learn from the first 70 % of one load and are judged on the rest, which the table
+shows beside the last value as the forecast. Training ends early where it helps no more on the newest
+eighth of what is learnt. The file is safetensors, described in its metadata; `evenkeel forecast backtest
+--model-file` forecasts with it. --resume goes on from such a file, as once more of the load is known.
+
+`swish-net` is one network for many loads, which it knows by the names of their files and by the time of
+day and week; loads that it has not learnt are forecast by what all have in common.";
 
 /// Noise of a sample, as a share of it.
 const NOISE: f64 = 0.03;
 /// The window in minutes that is judged.
 const JUDGED_WINDOW: usize = 5;
 
-/// Make models from recorded loads: weights of global, or what traffic does to a target
+/// Make models from recorded loads: weights of global, what traffic does to a target, or networks
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[command(group = ArgGroup::new("kind").required(true).args(["global", "traffic"]))]
+#[command(group = ArgGroup::new("kind").required(true).args(["global", "traffic", "gru", "arima_gru", "swish_net"]))]
 pub(in crate::cli) struct Args {
-    /// CSV files: one series each for --global, one file for --traffic
+    /// CSV files: one series each for --global and --swish-net, one file for the others
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -78,8 +91,14 @@ pub(in crate::cli) struct Args {
     traffic: traffic::Columns,
 
     #[command(flatten)]
+    networks: networks::Flags,
+
+    #[command(flatten)]
     weights: Weights,
 }
+
+/// The kinds that have neither noise nor synthetic series.
+const NOT_GLOBAL: [&str; 4] = ["traffic", "gru", "arima_gru", "swish_net"];
 
 /// How weights of global are made.
 #[derive(Debug, clap::Args)]
@@ -94,13 +113,13 @@ struct Weights {
         long,
         value_name = "NUMBER",
         default_value_t = 20,
-        conflicts_with = "traffic"
+        conflicts_with_all = NOT_GLOBAL
     )]
     synthetic: usize,
 
     /// Leave out files whose names begin so, such as those that the weights are to be judged on; may be
     /// repeated
-    #[arg(long, value_name = "PREFIX", conflicts_with = "traffic")]
+    #[arg(long, value_name = "PREFIX", conflicts_with_all = NOT_GLOBAL)]
     leave_out: Vec<String>,
 
     /// Seed of noise, synthetic series and the choice of rows
@@ -108,7 +127,7 @@ struct Weights {
         long,
         value_name = "NUMBER",
         default_value_t = 1,
-        conflicts_with = "traffic"
+        conflicts_with_all = NOT_GLOBAL
     )]
     seed: u64,
 }
@@ -123,6 +142,19 @@ pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
     output_file::check(&args.output)?;
     if args.weights.global {
         return run_global(args);
+    }
+    let call = networks::Call {
+        flags: &args.networks,
+        files: &args.files,
+        output: &args.output,
+        threads: args.threads,
+        format: args.format,
+    };
+    if let Some(model) = args.networks.model() {
+        return networks::run(model, &call);
+    }
+    if args.networks.swish_net {
+        return swish::run(&call);
     }
     traffic::run(&traffic::Call {
         columns: &args.traffic,

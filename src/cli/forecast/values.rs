@@ -1,5 +1,6 @@
 //! Values of the flags of `forecast plot` and `forecast replay`, and the answers to values that are not accepted.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use evenkeel_http_client::Uri;
@@ -35,6 +36,16 @@ pub(super) fn parse_output(text: &str) -> Result<Output, String> {
     }
 }
 
+/// The most steps ahead: a day of 5-minute steps.
+const FARTHEST: usize = 288;
+
+pub(super) fn parse_horizon(text: &str) -> Result<NonZeroUsize, String> {
+    let steps = text.parse::<NonZeroUsize>().ok();
+    steps
+        .filter(|steps| steps.get() <= FARTHEST)
+        .ok_or_else(|| format!("accepted: a number of steps from 1 to {FARTHEST}"))
+}
+
 pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
     evenkeel_http_client::server_address(text)
         .map_err(|_| "accepted: an address such as http://127.0.0.1:8081".to_owned())
@@ -64,6 +75,13 @@ pub(super) fn parse_target(text: &str) -> Result<Ratio, String> {
     let good = percent.filter(|percent| *percent > 0.0 && *percent <= 1000.0);
     good.and_then(|percent| Ratio::new(percent / 100.0).ok())
         .ok_or_else(|| "accepted: a percentage above 0 %, such as 60%".to_owned())
+}
+
+/// The first of `values` that was there before.
+pub(super) fn given_twice<T: PartialEq>(values: &[T]) -> Option<&T> {
+    let mut each = values.iter().enumerate();
+    let twice = each.find(|(index, value)| values[..*index].contains(value));
+    twice.map(|(_, value)| value)
 }
 
 /// Models that follow the 15-second steps of a target as they come.

@@ -23,7 +23,7 @@ use crate::api::scaling::{LoadStatus, TargetStatus};
 use crate::metrics::MetricsError;
 use evenkeel_core::scaling::Grounds;
 
-pub(super) use self::own_fits::{FitMetrics, FitOutcome};
+pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, TrafficOutcome};
 
 /// Upper bounds in seconds, from a few targets to far beyond ten thousand.
 const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];
@@ -47,6 +47,7 @@ pub struct Metrics {
     refill: Family<OutcomeLabel, Counter>,
     refilling: Gauge,
     own_fits: FitMetrics,
+    traffic_fits: TrafficFitMetrics,
     restoring: Gauge,
     cron_hpas: Family<StateLabel, Gauge>,
     cron_runs: Family<OutcomeLabel, Counter>,
@@ -62,6 +63,7 @@ impl Default for Metrics {
             refill: Family::default(),
             refilling: Gauge::default(),
             own_fits: FitMetrics::default(),
+            traffic_fits: TrafficFitMetrics::default(),
             restoring: Gauge::default(),
             cron_hpas: Family::default(),
             cron_runs: Family::default(),
@@ -117,6 +119,7 @@ impl Metrics {
             self.cron_runs.clone(),
         );
         self.own_fits.register(own);
+        self.traffic_fits.register(own);
         own.register_collector(Box::new(Targets(self.board.clone())));
     }
 
@@ -167,6 +170,11 @@ impl Metrics {
         &self.own_fits
     }
 
+    /// The metric of the fits of models of traffic.
+    pub(super) const fn traffic_fits(&self) -> &TrafficFitMetrics {
+        &self.traffic_fits
+    }
+
     /// Shows that a past is asked for while what it gives is held.
     pub(super) fn refilling(&self) -> Refilling {
         self.refilling.inc();
@@ -213,7 +221,7 @@ impl Collector for Targets {
         )?;
         families.gauge(
             "target_grounds",
-            "1 for what the decision rests on: forecast, d-hpa, reaction, last-known or nothing",
+            "1 for what the decision rests on: forecast, traffic, d-hpa, reaction, last-known or nothing",
             |shown| {
                 let holds = |grounds| f64::from(u8::from(grounds == shown.grounds));
                 Grounds::ALL

@@ -1,264 +1,239 @@
 //! Fits the trees of the targets' own in the background, on their past in Prometheus.
 //!
-//! One batch at a time, and in it one load after the other: the past is asked for in parts, newest first, at the
-//! pace of [`evenkeel_core::scaling::refill`]; each load is fitted on the blocking pool, on the older
-//! part of its past to be judged on the newest, then on all of it, and after each the loop rests for three times as long,
+//! Pasts are asked for newest first, in parts, at the pace of [`evenkeel_core::scaling::refill`]. Those of workloads
+//! come in one batch after the other; beside them those of targets' own queries, which may be anybody's and hang, a few at
+//! once. Each load is fitted on the blocking pool, on the older
+//! part of its past to be judged on the newest, then on all of it, one load at a time whatever its past, and after each
+//! comes a rest of three times as long,
 //! so that it takes a quarter of a core at most: at 0.5 s a load, ten thousand loads take 5.6 hours of a day, and
-//! their 160 batches some 14 questions each. It holds the pasts of one batch (64 loads of 8,000 minutes:
-//! 2 MB), one part of an answer, and what one fit works with (8,000 rows of 27 inputs).
+//! their 160 batches some 14 questions each. It holds the pasts of a few batches (64 loads of 8,000 minutes:
+//! 2 MB each), one part of an answer of each, and what one fit works with (8,000 rows of 27 inputs).
 //!
-//! What fails leaves the trees that are there. Both replicas fit the same past, up to the target's hour of the
-//! day, and the same past gives the same trees.
+//! The models of targets' traffic are fitted beside them, each as a batch of its own.
+//!
+//! What fails leaves the trees that are there, and is told, so that it is tried again. Both replicas fit the same past,
+//! up to the target's hour of the day, and the same past gives the same trees.
 
-use std::collections::HashMap;
+mod pasts;
+mod steps;
+mod traffic;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use tokio::sync::mpsc;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use jiff::SignedDuration;
+use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use self::pasts::Pasts;
+use self::steps::{Span, Steps};
 use super::metrics::{FitOutcome, Metrics};
-use super::refill::{Answer, Asker, Asking, Past, Points, Question};
-use super::targets::{FitBatch, FitLoad, FitPast, Fitted};
+use super::refill::{Past, Question};
+use super::targets::{FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, Fitted, TrafficFitted};
 use crate::metrics::prometheus::{WorkloadName, Workloads};
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, Shared};
-use evenkeel_core::scaling::refill::{Pace, Rest};
-use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::forecast::{Minutes, Shared};
+use evenkeel_core::panicked::{Panicked, caught};
+use evenkeel_core::scaling::refill::Pace;
 use evenkeel_core::scaling::tracker::Learnt;
-use evenkeel_training::{BoostingError, OwnSettings, learn};
+use evenkeel_training::{OwnSettings, learn};
 
 /// The rest after each fit, in times of what it took: a quarter of a core.
 const RESTS: u32 = 3;
-/// The longest time that the past of one target's own query may take, which others wait for.
-const QUERY_TIME: Duration = Duration::from_mins(5);
+/// The work by targets' own queries whose pasts are asked for at once.
+const QUERIES_AT_ONCE: usize = 4;
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The fits, which work on what they are given until they are cancelled.
 pub(super) struct OwnFits {
-    asker: Asker,
+    pasts: Pasts,
     shared: Arc<Shared>,
     settings: OwnSettings,
     metrics: Metrics,
+    /// Held while something is fitted, and during the rest after it.
+    core: Mutex<()>,
 }
 
-/// The loads of consecutive minutes, NaN where one is missing.
-#[derive(Debug, Clone)]
-struct MinuteGrid {
-    start: Timestamp,
-    values: Vec<f32>,
+/// The work that is given, by the lane that it goes.
+pub(super) struct Given {
+    pub(super) by_workloads: mpsc::Receiver<FitWork>,
+    pub(super) by_queries: mpsc::Receiver<FitWork>,
 }
 
 impl OwnFits {
     /// Fits from `past` that go on from the weights that all targets share, by their calendar.
     pub(super) fn new(past: Arc<dyn Past>, shared: Arc<Shared>, metrics: Metrics) -> Self {
         Self {
-            asker: Asker::new(past, metrics.clone()),
+            pasts: Pasts::new(past, metrics.clone()),
             shared,
             settings: OwnSettings::default(),
             metrics,
+            core: Mutex::default(),
         }
     }
 
-    /// Fits each batch that is given, and tells what came of it.
+    /// Does the work that is given, and tells what came of it.
     pub(super) async fn run(
         self,
-        mut batches: mpsc::Receiver<FitBatch>,
-        told: mpsc::Sender<Fitted>,
+        given: Given,
+        told: mpsc::Sender<FitTold>,
         cancel: CancellationToken,
     ) {
+        let Given {
+            by_workloads,
+            by_queries,
+        } = given;
         let fitting = async {
-            let mut pace = Pace::default();
-            while let Some(batch) = batches.recv().await {
-                if !self.fit_batch(batch, &mut pace, &told).await {
-                    return;
-                }
-            }
+            tokio::join!(
+                self.fit_by_workloads(by_workloads, &told),
+                self.fit_by_queries(by_queries, &told)
+            )
         };
         cancel.run_until_cancelled(fitting).await;
     }
 
-    /// Fits the loads of a batch; false where nobody listens any more.
-    async fn fit_batch(
+    /// Does one piece of work after the other.
+    async fn fit_by_workloads(
         &self,
-        batch: FitBatch,
-        pace: &mut Pace,
-        told: &mpsc::Sender<Fitted>,
-    ) -> bool {
-        pace.begin();
-        let Some(pasts) = self.pasts(&batch, pace).await else {
-            for _ in &batch.loads {
-                self.metrics.own_fits().ended(FitOutcome::NoPast);
-            }
-            return true;
+        mut given: mpsc::Receiver<FitWork>,
+        told: &mpsc::Sender<FitTold>,
+    ) {
+        let mut pace = Pace::default();
+        while let Some(work) = given.recv().await {
+            self.fit_work(work, &mut pace, told).await;
+        }
+    }
+
+    /// Does a few pieces of work at once, each at the pace of its own queries.
+    async fn fit_by_queries(
+        &self,
+        mut given: mpsc::Receiver<FitWork>,
+        told: &mpsc::Sender<FitTold>,
+    ) {
+        let fit = |work: FitWork| async move {
+            self.fit_work(work, &mut Pace::default(), told).await;
         };
-        for (load, past) in batch.loads.into_iter().zip(pasts) {
-            let Ok(learnt) = self.fit(past, &load).await else {
-                continue;
-            };
-            if told.send(Fitted { load, learnt }).await.is_err() {
-                return false;
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            let has_place = under_way.len() < QUERIES_AT_ONCE;
+            tokio::select! {
+                Some(()) = under_way.next() => {}
+                Some(work) = given.recv(), if has_place => under_way.push(fit(work)),
+                else => return,
             }
         }
-        true
+    }
+
+    async fn fit_work(&self, work: FitWork, pace: &mut Pace, told: &mpsc::Sender<FitTold>) {
+        pace.begin();
+        match work {
+            FitWork::Trees(batch) => self.fit_batch(batch, pace, told).await,
+            FitWork::Traffic(work) => {
+                let fitted = self.fit_traffic(&work, pace).await;
+                let work = *work;
+                let fitted = TrafficFitted { work, told: fitted };
+                tell(told, FitTold::Traffic(Box::new(fitted))).await;
+            }
+        }
+    }
+
+    /// Fits the loads of a batch.
+    async fn fit_batch(&self, batch: FitBatch, pace: &mut Pace, told: &mpsc::Sender<FitTold>) {
+        let pasts = self.pasts(&batch, pace).await;
+        let pasts = pasts.map(|pasts| pasts.into_iter().map(Some).collect());
+        let pasts: Vec<_> = pasts.unwrap_or_else(|| vec![None; batch.loads.len()]);
+        for (load, past) in batch.loads.into_iter().zip(pasts) {
+            let learnt = match past {
+                Some(past) => self.fit(past, &load).await,
+                None => Err(FitOutcome::NoPast),
+            };
+            let outcome = match &learnt {
+                Ok(learnt) if learnt.own.is_some() => FitOutcome::Fitted,
+                Ok(_) => FitOutcome::GlobalIsBetter,
+                Err(outcome) => *outcome,
+            };
+            self.metrics.own_fits().ended(outcome);
+            let end = match learnt {
+                Ok(learnt) => FitEnd::Learnt(Box::new(learnt)),
+                Err(FitOutcome::TooShort) => FitEnd::TooShort,
+                Err(_) => FitEnd::Failed,
+            };
+            tell(told, FitTold::Trees(Box::new(Fitted { load, end }))).await;
+        }
     }
 
     /// The pasts of the loads of a batch, in their order; `None` where they cannot be had whole.
-    async fn pasts(&self, batch: &FitBatch, pace: &mut Pace) -> Option<Vec<MinuteGrid>> {
-        let FitBatch { end, past, loads } = batch;
-        match past {
-            FitPast::Workloads(signal) => self.pasts_of_workloads(signal, *end, loads, pace).await,
+    async fn pasts(&self, batch: &FitBatch, pace: &mut Pace) -> Option<Vec<Steps>> {
+        let span = Span {
+            end: batch.end,
+            step: MINUTE,
+            steps: self.settings.minutes,
+        };
+        let workloads: Vec<WorkloadName> = batch.loads.iter().map(FitLoad::workload).collect();
+        match &batch.past {
+            FitPast::Workloads(signal) => {
+                let question = Question::Sums(signal, Workloads::These(&workloads));
+                self.pasts.of(question, &workloads, span, pace).await
+            }
             FitPast::Query(query) => {
-                let asked = self.past_of_query(query, *end, pace);
-                let grid = tokio::time::timeout(QUERY_TIME, asked).await.ok()??;
-                Some(loads.iter().map(|_| grid.clone()).collect())
+                let one = self
+                    .pasts
+                    .of(Question::Query(query), workloads.get(..1)?, span, pace);
+                let one = one.await?.pop()?;
+                Some(vec![one; workloads.len()])
             }
         }
-    }
-
-    async fn pasts_of_workloads(
-        &self,
-        signal: &Signal,
-        end: Timestamp,
-        loads: &[FitLoad],
-        pace: &mut Pace,
-    ) -> Option<Vec<MinuteGrid>> {
-        let workloads: Vec<WorkloadName> = loads.iter().map(FitLoad::workload).collect();
-        let grid = self.empty(end)?;
-        let mut grids: HashMap<&WorkloadName, MinuteGrid> =
-            workloads.iter().map(|name| (name, grid.clone())).collect();
-        let question = Question::Sums(signal, Workloads::These(&workloads));
-        self.ask(question, end, pace, |answer| {
-            if let Answer::Sums(sums) = answer {
-                for (name, points) in &sums.sums {
-                    if let Some(grid) = grids.get_mut(name) {
-                        grid.take(points);
-                    }
-                }
-            }
-        })
-        .await?;
-        Some(
-            workloads
-                .iter()
-                .filter_map(|name| grids.get(name).cloned())
-                .collect(),
-        )
-    }
-
-    async fn past_of_query(
-        &self,
-        query: &str,
-        end: Timestamp,
-        pace: &mut Pace,
-    ) -> Option<MinuteGrid> {
-        let mut grid = self.empty(end)?;
-        self.ask(Question::Query(query), end, pace, |answer| {
-            if let Answer::Points(points) = answer {
-                grid.take(&points);
-            }
-        })
-        .await?;
-        Some(grid)
-    }
-
-    /// Asks for all minutes up to `end`; `None` where a part of them cannot be had.
-    async fn ask(
-        &self,
-        question: Question<'_>,
-        end: Timestamp,
-        pace: &mut Pace,
-        mut take: impl FnMut(Answer),
-    ) -> Option<()> {
-        let mut rest = Rest::of(end, MINUTE, self.minutes());
-        while let Some(slots) = rest.newest(pace.points()) {
-            match self.asker.ask(question, slots, pace).await {
-                Asking::Answered(answer) => {
-                    rest.took(slots.points);
-                    take(answer);
-                }
-                Asking::TooMuch => {}
-                Asking::NotToBeHad => return None,
-            }
-        }
-        Some(())
-    }
-
-    fn minutes(&self) -> u32 {
-        u32::try_from(self.settings.minutes).unwrap_or(u32::MAX)
-    }
-
-    fn empty(&self, end: Timestamp) -> Option<MinuteGrid> {
-        let minutes = i32::try_from(self.settings.minutes).ok()?;
-        Some(MinuteGrid {
-            start: end.checked_sub(MINUTE.checked_mul(minutes)?).ok()?,
-            values: vec![f32::NAN; self.settings.minutes],
-        })
     }
 
     /// What the past of a load teaches.
-    async fn fit(&self, past: MinuteGrid, load: &FitLoad) -> Result<Learnt, FitOutcome> {
-        let past = Minutes::bridged(past.start.as_second(), past.values);
-        let past = past.by(self.shared.calendar.clone());
+    async fn fit(&self, past: Steps, load: &FitLoad) -> Result<Learnt, FitOutcome> {
+        let (shared, settings) = (Arc::clone(&self.shared), self.settings);
         let (window, pods) = (load.window, load.pods.clone());
-        let learnt = self.work(past, move |global, past, settings| {
-            learn(global, past, window, &pods, settings)
-        });
-        let learnt = learnt
-            .await
-            .and_then(|learnt| learnt.ok_or(FitOutcome::TooShort));
-        let outcome = match &learnt {
-            Ok(learnt) if learnt.own.is_some() => FitOutcome::Fitted,
-            Ok(_) => FitOutcome::GlobalIsBetter,
-            Err(outcome) => *outcome,
+        let work = move || {
+            let past = Minutes::bridged(past.start.as_second(), past.values);
+            let past = past.by(shared.calendar.clone());
+            learn(&shared.peaks, &past, window, &pods, &settings)
         };
-        self.metrics.own_fits().ended(outcome);
-        learnt
-    }
-
-    /// Does one piece of work on the blocking pool, and rests.
-    async fn work<T: Send + 'static>(
-        &self,
-        past: Minutes,
-        work: impl FnOnce(&GlobalPeaks, &Minutes, &OwnSettings) -> Result<T, BoostingError>
-        + Send
-        + 'static,
-    ) -> Result<T, FitOutcome> {
-        let (global, settings) = (Arc::clone(&self.shared.peaks), self.settings);
-        let worked = tokio::task::spawn_blocking(move || {
-            let begun = clock::instant();
-            let worked = work(&global, &past, &settings);
-            (worked, begun.elapsed())
-        });
-        let worked = worked.await.map_err(|error| {
-            tracing::error!(%error, "the fit of a target's own trees panicked");
-            FitOutcome::Failed
-        });
-        let (worked, took) = worked?;
+        let (learnt, took) = self.work(work).await;
         self.metrics.own_fits().took(took);
-        tokio::time::sleep(took * RESTS).await;
-        worked.map_err(|error| {
-            tracing::warn!(%error, "a target's own trees could not be fitted");
-            FitOutcome::Failed
-        })
-    }
-}
-
-impl MinuteGrid {
-    /// Takes values for the minutes that they lie in; those of other times are left out.
-    fn take(&mut self, points: &Points) {
-        for &(at, value) in points {
-            let minute = at.duration_since(self.start).as_secs().div_euclid(60);
-            let place = usize::try_from(minute).ok();
-            let place = place.and_then(|minute| self.values.get_mut(minute));
-            #[expect(clippy::cast_possible_truncation, reason = "histories are of 32 bits")]
-            let narrow = value as f32;
-            if let Some(place) = place.filter(|_| narrow.is_finite() && narrow >= 0.0) {
-                *place = narrow;
+        match learnt {
+            Ok(Ok(learnt)) => learnt.ok_or(FitOutcome::TooShort),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a target's own trees could not be fitted");
+                Err(FitOutcome::Failed)
+            }
+            Err(error) => {
+                tracing::error!(%error, "the fit of a target's own trees panicked");
+                Err(FitOutcome::Failed)
             }
         }
     }
+
+    /// Does one piece of work on the blocking pool, and rests. Tells how long it took.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> (Result<T, Panicked>, Duration) {
+        let _core = self.core.lock().await;
+        let worked = tokio::task::spawn_blocking(move || {
+            let begun = clock::instant();
+            let worked = caught(work);
+            (worked, begun.elapsed())
+        });
+        let Ok((worked, took)) = worked.await else {
+            // Only a runtime that shuts down cancels its blocking work.
+            return std::future::pending().await;
+        };
+        tokio::time::sleep(took * RESTS).await;
+        (worked, took)
+    }
+}
+
+/// Tells what came of some work; where nobody listens any more, the service ends.
+async fn tell(told: &mpsc::Sender<FitTold>, what: FitTold) {
+    let _ = told.send(what).await;
 }
 
 #[cfg(test)]

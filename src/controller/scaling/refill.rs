@@ -290,6 +290,14 @@ mod tests {
             (self.script)(number, signal, grid)
         }
 
+        async fn pods(
+            &self,
+            _: Workloads<'_>,
+            _: Grid,
+        ) -> Option<Result<WorkloadSums, MetricsError>> {
+            None
+        }
+
         async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
             let signal = Signal::PromQl(PromQl::own(promql));
             if promql.starts_with("hang") {

@@ -1,5 +1,7 @@
 //! From observation and decision of a target to its status on the board.
 
+mod traffic;
+
 use jiff::Timestamp;
 
 use crate::api::scaling::{
@@ -78,6 +80,7 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
                     .map(|load| shown_load(load, report, picture.now))
             })
             .collect(),
+        traffic: report.and_then(|report| report.traffic.as_ref().map(traffic::shown)),
         conditions: conditions(picture, &owner),
         floor: resolved
             .bounds

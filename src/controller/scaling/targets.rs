@@ -4,6 +4,7 @@
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
 mod crons;
+mod fit_past;
 mod fits;
 mod isolated;
 mod key;
@@ -11,6 +12,8 @@ mod signal_answers;
 mod state;
 mod tick;
 mod ticking;
+mod traffic;
+mod traffic_state;
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,8 +30,11 @@ use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::{Observed, conflicts, take_turns};
 
-pub(super) use self::fits::{FitBatch, FitLoad, FitPast, Fitted};
+pub(super) use self::fit_past::{FitPast, Lane};
+pub(super) use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, Fitted};
 pub(super) use self::tick::{Contested, Tick, Ticked};
+pub(super) use self::traffic::{TrafficFitted, TrafficWork};
+pub(super) use self::traffic_state::TrafficTold;
 
 /// The number of targets whose models forecast together: as many as a model wants that is faster at
 /// many, and so few that all of it stays near the processor.
@@ -39,6 +45,8 @@ const TOGETHER: usize = 64;
 pub(super) struct Targets {
     states: HashMap<Key, Box<TargetState>>,
     crons: CronMemories,
+    /// The lanes in which a model of traffic is to be fitted before the next loads.
+    traffics_turn: HashSet<Lane>,
     tick: u64,
 }
 

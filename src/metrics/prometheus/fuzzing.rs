@@ -44,6 +44,6 @@ pub fn read(body: &[u8]) {
         step: window,
         points: 30,
     };
-    let _ = range::read(body, Resource::Cpu, &grid);
+    let _ = range::read(body, range::Unit::Of(Resource::Cpu), &grid);
     let _ = super::answer::refusal(body);
 }

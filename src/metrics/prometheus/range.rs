@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Point};
 use super::grid::Grid;
-use super::reader::load;
+use super::reader::{finite, load};
 use super::source::PrometheusSource;
 use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
@@ -107,10 +107,29 @@ impl WorkloadName {
     }
 }
 
-/// The query for the sums by workload of what `pods` gives by Pod, of some workloads, at the times at
+/// What is told of the values of a workload's Pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    Sum,
+    /// The number of them.
+    Count,
+}
+
+impl Aggregate {
+    /// The operator of PromQL.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Count => "count",
+        }
+    }
+}
+
+/// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads, at the times at
 /// which all Pods had been measured two windows before.
 #[must_use]
 pub fn settled_by_workload(
+    aggregate: Aggregate,
     pods: &str,
     workloads: &Workloads<'_>,
     window: SignedDuration,
@@ -119,12 +138,13 @@ pub fn settled_by_workload(
     let new = format!(
         "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset {ago}ms))"
     );
-    let (all, new) = (by_workload(pods, workloads), by_workload(&new, workloads));
+    let by_workload = |pods: &str| by_workload(aggregate, pods, workloads);
+    let (all, new) = (by_workload(pods), by_workload(&new));
     format!("{all} unless on (namespace, workload) {new}")
 }
 
-/// The query for the sums by workload of what `pods` gives by Pod, of some workloads.
-fn by_workload(pods: &str, workloads: &Workloads<'_>) -> String {
+/// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads.
+fn by_workload(aggregate: Aggregate, pods: &str, workloads: &Workloads<'_>) -> String {
     let [within, names] = workloads.expressions();
     let replaced = |vector: &str, kind: Kind, ending: &str| {
         let kind = kind.as_str();
@@ -136,7 +156,7 @@ fn by_workload(pods: &str, workloads: &Workloads<'_>) -> String {
     // The second overwrites the first: five random digits are rarer than a StatefulSet of that size.
     let stateful = replaced(&path, Kind::StatefulSet, pod_names::STATEFUL_SET);
     let all = replaced(&stateful, Kind::Deployment, pod_names::DEPLOYMENT);
-    format!("sum by (namespace, workload) ({all})")
+    format!("{} by (namespace, workload) ({all})", aggregate.as_str())
 }
 
 impl PrometheusSource {
@@ -152,8 +172,23 @@ impl PrometheusSource {
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
         let pods = self.text_of(resource, &workloads)?;
-        let query = settled_by_workload(&pods, &workloads, self.window());
-        Some(self.sums(&query, resource, grid).await)
+        let query = settled_by_workload(Aggregate::Sum, &pods, &workloads, self.window());
+        Some(self.by_workload(&query, Unit::Of(resource), grid).await)
+    }
+
+    /// The Pods of each workload that are measured by their cpu, at each time of `grid`; `None` where that of Pods
+    /// is not measured.
+    ///
+    /// # Errors
+    /// The query failed, and nothing of its answer is taken.
+    pub async fn workload_pods(
+        &self,
+        workloads: Workloads<'_>,
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let pods = self.text_of(Resource::Cpu, &workloads)?;
+        let query = settled_by_workload(Aggregate::Count, &pods, &workloads, self.window());
+        Some(self.by_workload(&query, Unit::Pods, grid).await)
     }
 
     /// How far back from its time a measurement speaks: half of the window of a rate.
@@ -174,30 +209,44 @@ impl PrometheusSource {
         Some(narrowed.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
     }
 
-    async fn sums(
+    /// The values by workload that a query gives.
+    async fn by_workload(
         &self,
         promql: &str,
-        resource: Resource,
+        unit: Unit,
         grid: Grid,
     ) -> Result<WorkloadSums, MetricsError> {
         let session = self.client.session().await?;
-        let lag = self.lag(resource);
+        let lag = self.lag(unit.resource());
         let asked = grid.later(lag);
         let body = session.query_range(promql, &asked).await?;
         // Some megabytes of JSON would hold up the requests that share this thread.
-        tokio::task::spawn_blocking(move || {
-            read(&body, resource, &asked).map(|sums| sums.earlier(lag))
-        })
-        .await
-        .unwrap_or(Err(MetricsError::Aborted))
+        tokio::task::spawn_blocking(move || read(&body, unit, &asked).map(|sums| sums.earlier(lag)))
+            .await
+            .unwrap_or(Err(MetricsError::Aborted))
     }
 }
 
-pub(super) fn read(
-    body: &[u8],
-    resource: Resource,
-    grid: &Grid,
-) -> Result<WorkloadSums, MetricsError> {
+/// What the values of an answer are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Usage of a resource.
+    Of(Resource),
+    /// Numbers of Pods, of which each is measured by its cpu.
+    Pods,
+}
+
+impl Unit {
+    /// The resource that is measured.
+    const fn resource(self) -> Resource {
+        match self {
+            Self::Of(resource) => resource,
+            Self::Pods => Resource::Cpu,
+        }
+    }
+}
+
+pub(super) fn read(body: &[u8], unit: Unit, grid: &Grid) -> Result<WorkloadSums, MetricsError> {
     let mut found = WorkloadSums::default();
     answer::read_range(body, |labels, points| {
         found.series += 1;
@@ -210,7 +259,7 @@ pub(super) fn read(
             workload: workload.into(),
         };
         let taken = points.iter().filter_map(|point| {
-            let taken = take(*point, resource, grid);
+            let taken = take(*point, unit, grid);
             taken.map_err(|cause| found.dropped.add(cause)).ok()
         });
         let taken: Vec<_> = taken.collect();
@@ -241,8 +290,11 @@ fn merge(known: &mut Vec<(Timestamp, f64)>, other: &[(Timestamp, f64)]) {
     }
 }
 
-fn take(point: Point, resource: Resource, grid: &Grid) -> Result<(Timestamp, f64), DropCause> {
-    let value = load(resource, Some(point.value))?;
+fn take(point: Point, unit: Unit, grid: &Grid) -> Result<(Timestamp, f64), DropCause> {
+    let value = match unit {
+        Unit::Of(resource) => load(resource, Some(point.value))?,
+        Unit::Pods => finite(Some(point.value))?,
+    };
     let at = grid.time(point.time).ok_or(DropCause::Misdated)?;
     Ok((at, value))
 }
@@ -274,7 +326,7 @@ mod tests {
                 [985,"9"],[1000,"1.5"],[1015,"NaN"],[1015,"+Inf"],[1015,"-1"],[1030,"2"],[1045,"9"]]},
                {"metric":{"namespace":"shop"},"values":[[1000,"7"]]}"#,
         );
-        let found = read(body.as_bytes(), Resource::Cpu, &grid()).unwrap();
+        let found = read(body.as_bytes(), Unit::Of(Resource::Cpu), &grid()).unwrap();
         let name = WorkloadName {
             namespace: "shop".into(),
             workload: "Deployment/web".into(),
@@ -308,7 +360,7 @@ mod tests {
             ]
             .join(","),
         );
-        let found = read(body.as_bytes(), Resource::Memory, &grid()).unwrap();
+        let found = read(body.as_bytes(), Unit::Of(Resource::Memory), &grid()).unwrap();
         let sums: Vec<_> = found.sums.into_values().collect();
         let expected = [(1_000, 2.0), (1_015, 2.0), (1_030, 3.0)];
         assert_eq!(sums, [expected.map(|(at, value)| (second(at), value))]);
@@ -317,11 +369,15 @@ mod tests {
 
     #[test]
     fn the_query_wraps_that_of_the_pods() {
-        let query = by_workload("sum by (namespace, pod) (x)", &Workloads::In(&["a", "b"]));
+        let query = by_workload(
+            Aggregate::Sum,
+            "sum by (namespace, pod) (x)",
+            &Workloads::In(&["a", "b"]),
+        );
         assert!(query.contains(r#""(a|b)/(.+)-[0-9]+""#), "{query}");
         assert_eq!(query.matches('(').count(), query.matches(')').count());
         let many = vec!["n"; NAMED + 1];
-        assert!(by_workload("x", &Workloads::In(&many)).contains("([^/]+)/"));
+        assert!(by_workload(Aggregate::Sum, "x", &Workloads::In(&many)).contains("([^/]+)/"));
     }
 
     #[test]
@@ -339,7 +395,7 @@ mod tests {
         let these = Workloads::These(&these);
         let expected = r#"namespace=~"data|shop",pod=~"(db[.]main|web)-.+""#;
         assert_eq!(these.matchers(), expected);
-        let query = by_workload("x", &these);
+        let query = by_workload(Aggregate::Sum, "x", &these);
         assert!(
             query.contains(r#""(data|shop)/(db[.]main|web)-[0-9]+""#),
             "{query}"
@@ -350,6 +406,7 @@ mod tests {
     #[test]
     fn a_time_at_which_a_pod_is_new_has_no_sum() {
         let query = settled_by_workload(
+            Aggregate::Sum,
             "pods",
             &Workloads::In(&["a"]),
             SignedDuration::from_secs(120),
@@ -357,10 +414,16 @@ mod tests {
         let (all, new) = query
             .split_once(" unless on (namespace, workload) ")
             .unwrap();
-        assert_eq!(all, by_workload("pods", &Workloads::In(&["a"])));
+        assert_eq!(
+            all,
+            by_workload(Aggregate::Sum, "pods", &Workloads::In(&["a"]))
+        );
         let pods =
             "(pods unless on (namespace, pod) last_over_time((pods)[1s:1s] offset 240000ms))";
-        assert_eq!(new, by_workload(pods, &Workloads::In(&["a"])));
+        assert_eq!(
+            new,
+            by_workload(Aggregate::Sum, pods, &Workloads::In(&["a"]))
+        );
     }
 
     #[test]

@@ -199,7 +199,7 @@ fn time(value: Option<f64>) -> Result<Timestamp, DropCause> {
         .ok_or(DropCause::Infinite)
 }
 
-fn finite(value: Option<f64>) -> Result<f64, DropCause> {
+pub(super) fn finite(value: Option<f64>) -> Result<f64, DropCause> {
     match value {
         None => Err(DropCause::NotANumber),
         Some(value) if value.is_nan() => Err(DropCause::NotANumber),

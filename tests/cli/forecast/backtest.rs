@@ -194,7 +194,11 @@ fn what_no_backtest_can_be_made_of_is_refused() {
     );
     let missing = line(0..50) + "3000,\n" + &line(51..100);
     refused(&[], &missing, &["1970-01-01T00:50:00Z is missing"]);
-    refused(&["--models", "holt"], "", &["holt", "arima, ets or gbdt"]);
+    refused(
+        &["--models", "holt"],
+        "",
+        &["holt", "gbdt, gru, arima-gru or swish-net"],
+    );
     refused(
         &["--models", "tes,tes"],
         "",

@@ -51,6 +51,7 @@ fn web() -> TargetStatus {
         grounds: "forecast".into(),
         refill: RefillState::Done,
         loads: vec![cpu()],
+        traffic: None,
         conditions: Vec::new(),
         floor: Some(Floor {
             replicas: 16,

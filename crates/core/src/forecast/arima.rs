@@ -22,6 +22,7 @@ use std::fmt;
 
 use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
+use super::trainer::Trainer;
 use estimate::Differences;
 use filter::{Filter, State};
 
@@ -118,7 +119,7 @@ impl PointModel for Arima {
         fitted.map_or(LEAST, |fitted| fitted.estimate.order.d + 1)
     }
 
-    fn fit(&mut self, values: &[f64]) -> Result<usize, NotEnoughHistory> {
+    fn fit(&mut self, values: &[f64], _: Option<&dyn Trainer>) -> Result<usize, NotEnoughHistory> {
         *self = Self::fitted(values)?;
         Ok(values.len().min(WINDOW))
     }

@@ -18,6 +18,12 @@ impl Calendar {
         Self { zone }
     }
 
+    /// The name of the zone; `None` for one that is in no database.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.zone.iana_name()
+    }
+
     /// The same time of the day before; `None` before [`Timestamp::MIN`].
     pub(crate) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
         let local = self.zone.to_datetime(time).checked_sub(1.day()).ok()?;
@@ -30,7 +36,8 @@ impl Calendar {
     }
 
     /// The seconds that local clocks are past the begin of Monday.
-    pub(super) fn second_of_week(&self, time: Timestamp) -> i64 {
+    #[must_use]
+    pub fn second_of_week(&self, time: Timestamp) -> i64 {
         let local = self.zone.to_datetime(time);
         let days = i64::from(local.date().weekday().to_monday_zero_offset());
         let [hours, minutes, seconds] = [local.hour(), local.minute(), local.second()];

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::calendar::Calendar;
 use super::past::Past;
 use super::peak::{GlobalPeaks, PeakContext};
+use super::swish_net::SwishLoad;
 use super::trainer::Trainer;
 
 /// The past of one load, its place in time, and what the models of all targets share.
@@ -32,6 +33,8 @@ pub struct Shared {
     pub peaks: Arc<GlobalPeaks>,
     /// What fits models that take a library to fit; without one these forecast nothing.
     pub trainer: Option<Arc<dyn Trainer>>,
+    /// The network of `swish-net`, which forecasts nothing without one.
+    pub swish: Option<SwishLoad>,
 }
 
 impl Shared {
@@ -45,12 +48,13 @@ impl Shared {
 }
 
 impl Default for Shared {
-    /// The calendar of UTC, the weights that are shipped, and no trainer.
+    /// The calendar of UTC, the weights that are shipped, no trainer and no network.
     fn default() -> Self {
         Self {
             calendar: Calendar::default(),
             peaks: GlobalPeaks::shipped(),
             trainer: None,
+            swish: None,
         }
     }
 }

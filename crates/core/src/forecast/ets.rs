@@ -15,6 +15,7 @@ use std::fmt;
 
 use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
+use super::trainer::Trainer;
 use estimate::{Errors, Estimate, Smoothing, State, Trend};
 
 /// The number of newest values that parameters are estimated on.
@@ -42,7 +43,7 @@ impl PointModel for Ets {
         if self.fitted.is_some() { 1 } else { LEAST }
     }
 
-    fn fit(&mut self, values: &[f64]) -> Result<usize, NotEnoughHistory> {
+    fn fit(&mut self, values: &[f64], _: Option<&dyn Trainer>) -> Result<usize, NotEnoughHistory> {
         let not_enough = NotEnoughHistory {
             need: LEAST,
             have: values.len(),
@@ -137,7 +138,7 @@ mod tests {
 
     fn fitted(values: &[f64]) -> Ets {
         let mut model = Ets::default();
-        let again = model.fit(values).unwrap();
+        let again = model.fit(values, None).unwrap();
         for &value in &values[values.len() - again..] {
             model.observe(value);
         }
@@ -209,7 +210,7 @@ mod tests {
     fn too_few_values_are_refused_and_flat_ones_go_on() {
         let mut model = Ets::default();
         assert_eq!((model.need(), model.is_fitted()), (20, false));
-        let refused = model.fit(&[1.0; 19]);
+        let refused = model.fit(&[1.0; 19], None);
         assert_eq!(refused, Err(NotEnoughHistory { need: 20, have: 19 }));
         for flat in [0.0, 7.0] {
             assert_eq!(forecast(&fitted(&[flat; 60])), vec![flat; 4]);

@@ -5,15 +5,18 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use super::arima::Arima;
+use super::arima_gru::ArimaGru;
 use super::baseline::Naive;
 use super::blend::Blend;
 use super::daily::DailySeasonalNaive;
 use super::ets::Ets;
 use super::gbdt::Gbdt;
+use super::gru::GruModel;
 use super::model::Model;
 use super::point_model::PointModel as _;
 use super::rolling::Rolling;
 use super::smoothing::{self, Alpha, Variant};
+use super::swish_net::SwishModel;
 
 /// The models that a load is forecast with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +39,12 @@ pub enum ModelSet {
     Ets,
     /// Gradient-boosted trees, alone.
     Gbdt,
+    /// Recurrent networks on the load's own changes, alone.
+    Gru,
+    /// An ARIMA model, and recurrent networks on what it misses.
+    ArimaGru,
+    /// One network for many loads, alone.
+    SwishNet,
 }
 
 /// The members of the blend.
@@ -49,14 +58,16 @@ const BLENDED: [ModelSet; 5] = [
 
 /// A word that names no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets or gbdt")]
+#[error(
+    "{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
+)]
 pub struct UnknownModel {
     /// The word that was refused.
     pub given: String,
 }
 
 impl ModelSet {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Auto,
         Self::SHpa,
         Self::Tes,
@@ -65,12 +76,19 @@ impl ModelSet {
         Self::Arima,
         Self::Ets,
         Self::Gbdt,
+        Self::Gru,
+        Self::ArimaGru,
+        Self::SwishNet,
     ];
 
-    /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`].
+    /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`] or, of
+    /// `swish-net`, before.
     #[must_use]
     pub const fn is_fitted(self) -> bool {
-        matches!(self, Self::Arima | Self::Ets | Self::Gbdt)
+        matches!(
+            self,
+            Self::Arima | Self::Ets | Self::Gbdt | Self::Gru | Self::ArimaGru | Self::SwishNet
+        )
     }
 
     /// The word for it; that of one model is the model's name.
@@ -85,6 +103,9 @@ impl ModelSet {
             Self::Arima => Arima::NAME,
             Self::Ets => Ets::NAME,
             Self::Gbdt => Gbdt::NAME,
+            Self::Gru => GruModel::NAME,
+            Self::ArimaGru => ArimaGru::NAME,
+            Self::SwishNet => SwishModel::NAME,
         }
     }
 
@@ -106,6 +127,9 @@ impl ModelSet {
             Self::Arima => Box::new(Rolling::towards(Arima::default(), horizon)),
             Self::Ets => Box::new(Rolling::towards(Ets::default(), horizon)),
             Self::Gbdt => Box::new(Gbdt::towards(horizon)),
+            Self::Gru => Box::new(Rolling::towards(GruModel::towards(horizon), horizon)),
+            Self::ArimaGru => Box::new(Rolling::towards(ArimaGru::towards(horizon), horizon)),
+            Self::SwishNet => Box::new(SwishModel::towards(horizon)),
         }
     }
 }
@@ -138,8 +162,7 @@ mod tests {
             assert_eq!(set.model(NonZeroUsize::MIN).name(), set.as_str());
         }
         let refused = "holt".parse::<ModelSet>().unwrap_err().to_string();
-        let told =
-            "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets or gbdt";
+        let told = "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net";
         assert_eq!(refused, told);
     }
 }

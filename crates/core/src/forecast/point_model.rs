@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::not_ready::NotEnoughHistory;
+use super::trainer::Trainer;
 
 /// A recursion over the values of a series without gaps; `Rolling` makes a `Model` of it.
 pub trait PointModel: fmt::Debug + Send + Sync {
@@ -14,11 +15,16 @@ pub trait PointModel: fmt::Debug + Send + Sync {
 
     /// Estimates the parameters on the newest of `values`, which have no gap, and forgets all
     /// observations, as before the first; returns how many of the newest values are to be observed
-    /// again. A model without parameters to estimate forgets nothing and returns 0.
+    /// again. A model without parameters to estimate forgets nothing and returns 0. One that takes a library to
+    /// fit has it done by `trainer`.
     ///
     /// # Errors
     /// [`NotEnoughHistory`] where there are too few values; the model is as before then.
-    fn fit(&mut self, _values: &[f64]) -> Result<usize, NotEnoughHistory> {
+    fn fit(
+        &mut self,
+        _values: &[f64],
+        _trainer: Option<&dyn Trainer>,
+    ) -> Result<usize, NotEnoughHistory> {
         Ok(0)
     }
 

@@ -58,9 +58,11 @@ impl<M: PointModel> Model for Rolling<M> {
 
     /// The errors that widths are learnt from are those of forecasts as they were made; before there
     /// are any, those on the values that the parameters were estimated on.
-    fn fit(&mut self, past: &Series, _: &Context<'_>) -> Result<(), NotEnoughHistory> {
+    fn fit(&mut self, past: &Series, context: &Context<'_>) -> Result<(), NotEnoughHistory> {
         let usable = past.usable();
-        let again = self.model.fit(&usable.values)?;
+        let again = self
+            .model
+            .fit(&usable.values, context.shared.trainer.as_deref())?;
         let Some(from) = usable.values.len().checked_sub(again).filter(|_| again > 0) else {
             return Ok(());
         };

@@ -1,10 +1,12 @@
 //! What fits the parts of models that take a library to fit.
 //!
 //! What serves needs no such library, so none is here: who estimates parameters hands a trainer over, in
-//! [`Shared`](super::Shared). The same rows give the same trees, whatever the number of threads.
+//! [`Shared`](super::Shared). The same rows give the same trees
+//! and networks, whatever the number of threads.
 
 use std::fmt;
 
+use super::network::{GruNetwork, WindowRows};
 use super::trees::{TreeInput, Trees};
 
 /// A row that trees learn from.
@@ -27,4 +29,15 @@ pub trait Trainer: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`Untrained`], as without rows.
     fn medians(&self, rows: &[TreeRow]) -> Result<Trees, Untrained>;
+
+    /// Networks whose answers, averaged, have the least absolute error. They go on from `before`, where there are
+    /// any, and the newest rows decide how far they are of use.
+    ///
+    /// # Errors
+    /// [`Untrained`], as of too few rows.
+    fn networks(
+        &self,
+        rows: &WindowRows,
+        before: &[GruNetwork],
+    ) -> Result<Vec<GruNetwork>, Untrained>;
 }

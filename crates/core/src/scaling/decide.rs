@@ -18,7 +18,6 @@ use super::limit::{LimitedBy, scale_up_limit};
 use super::mode::Mode;
 use super::policy::{Policy, Strategy};
 use super::reason::{self, Change, Reason};
-use super::signal::Signal;
 
 mod floor;
 mod state;
@@ -108,6 +107,9 @@ impl Tick<'_> {
         if let Some((fewer, by)) = self.early(wanted, proposal) {
             (wanted, limited_by) = (fewer, by);
         }
+        if self.input.has_unknown_traffic() && wanted < current {
+            (wanted, limited_by) = (current, Some(LimitedBy::MissingData));
+        }
         let blind = self.blind(proposal);
         let mut grounds = Grounds::of(proposal.filter(|_| !blind));
         if input.reactive.is_none() && blind {
@@ -148,7 +150,7 @@ impl Tick<'_> {
         let paused = self.input.strategy == Strategy::DsHpa;
         let cool_down = self.cool_down().filter(|_| paused);
         let (most, by) = match cool_down {
-            _ if !self.knows(proposal.signal()) => (current, LimitedBy::MissingData),
+            _ if !self.knows(proposal) => (current, LimitedBy::MissingData),
             Some(CoolDown { replicas, until }) if replicas < limit => {
                 (replicas, LimitedBy::CoolDown { until })
             }
@@ -237,7 +239,7 @@ impl Tick<'_> {
     fn blind(&self, proposal: Option<&Proposal>) -> bool {
         let DecisionInput { now, loads, .. } = *self.input;
         match proposal {
-            Some(proposal) => !self.knows(proposal.signal()),
+            Some(proposal) => !self.knows(proposal),
             None => loads
                 .iter()
                 .all(|load| load.fresh(now, self.policy.max_age).is_none()),
@@ -252,19 +254,25 @@ impl Tick<'_> {
         forecast.any(|load| load.is_estimated(now, self.policy.max_age))
     }
 
-    /// True where a load that nobody else reacts to is not known as it is now: what was decided on it
-    /// is not undone by what is known of others.
+    /// True where traffic, or a load that nobody else reacts to, is not known as it is now: what was decided on
+    /// it is not undone by what is known of others.
     fn is_alone_in_the_dark(&self) -> bool {
         let DecisionInput { now, loads, .. } = *self.input;
+        if self.input.has_unknown_traffic() {
+            return true;
+        }
         let mut alone = loads
             .iter()
             .filter(|load| load.is_forecast && load.only_here);
         alone.any(|load| load.fresh(now, self.policy.max_age).is_none())
     }
 
-    /// True where the load of a signal is known as it is now.
-    fn knows(&self, signal: &Signal) -> bool {
+    /// True where the load that a proposal is made of is known as it is now.
+    fn knows(&self, proposal: &Proposal) -> bool {
         let DecisionInput { now, loads, .. } = *self.input;
+        let Some(signal) = proposal.signal() else {
+            return true;
+        };
         let mut of_signal = loads.iter().filter(|load| load.signal == signal);
         of_signal.any(|load| load.fresh(now, self.policy.max_age).is_some())
     }

@@ -18,6 +18,7 @@ use super::input::{DecisionInput, Prediction, SignalLoad};
 use super::mode::ScaleDown;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
+use super::traffic_need::{TrafficNeed, TrafficStanding};
 use crate::forecast::{Forecast, SHpa};
 use crate::units::{count_as_f64, replicas_ceil};
 
@@ -96,6 +97,8 @@ pub enum Basis {
     Forecast(ActiveForecast),
     /// D-HPA's target for a signal.
     DynamicThreshold(Signal, DynamicThreshold),
+    /// What the traffic needs.
+    Traffic(TrafficNeed),
 }
 
 /// A count that prediction asks for.
@@ -108,18 +111,21 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// The signal whose load asks for the count.
+    /// The signal whose load asks for the count; `None` where that is the traffic, which is known wherever
+    /// it asks for anything.
     #[must_use]
-    pub const fn signal(&self) -> &Signal {
+    pub const fn signal(&self) -> Option<&Signal> {
         match &self.basis {
-            Basis::Forecast(forecast) => &forecast.signal,
-            Basis::DynamicThreshold(signal, _) => signal,
+            Basis::Forecast(forecast) => Some(&forecast.signal),
+            Basis::DynamicThreshold(signal, _) => Some(signal),
+            Basis::Traffic(_) => None,
         }
     }
 }
 
 /// Carries the active forecast on to now and returns the count that prediction asks for; `None`
-/// where it has nothing to add to the HPA's own rule.
+/// where it has nothing to add to the HPA's own rule. Of several counts the largest holds, so that the
+/// traffic and the loads are contributors that can only add to each other.
 pub(super) fn propose(
     policy: &Policy,
     input: &DecisionInput<'_>,
@@ -142,7 +148,12 @@ pub(super) fn propose(
         load.fresh(now, policy.max_age)?;
         dynamic_threshold(load, input.current, policy.tolerances)
     });
-    let all = forecast.into_iter().chain(thresholds);
+    let traffic = input.traffic.and_then(TrafficStanding::need);
+    let traffic = traffic.map(|need| Proposal {
+        replicas: need.replicas,
+        basis: Basis::Traffic(need.clone()),
+    });
+    let all = forecast.into_iter().chain(thresholds).chain(traffic);
     all.reduce(|most, next| {
         if next.replicas > most.replicas {
             next
@@ -249,7 +260,10 @@ fn dynamic_threshold(
 /// unless scaling in ahead is allowed and each load has a fresh measurement and, where it is one that
 /// is forecast, a trusted forecast.
 pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
-    if policy.scale_down != ScaleDown::Early || input.strategy == Strategy::Off {
+    if policy.scale_down != ScaleDown::Early
+        || input.strategy == Strategy::Off
+        || input.has_unknown_traffic()
+    {
         return None;
     }
     let until = input.now.checked_add(input.ahead).ok()?;

@@ -7,6 +7,8 @@ use super::ds_hpa::{Basis, Proposal};
 pub enum Grounds {
     /// A trusted forecast of the load.
     Forecast,
+    /// What the traffic needs, by the model that turns it into replicas.
+    Traffic,
     /// The lowered target of D-HPA (`DS-HPA`).
     DynamicThreshold,
     /// The load as it is now; prediction has nothing to add.
@@ -19,8 +21,9 @@ pub enum Grounds {
 
 impl Grounds {
     /// All of them, in their order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Forecast,
+        Self::Traffic,
         Self::DynamicThreshold,
         Self::Reaction,
         Self::LastKnown,
@@ -32,6 +35,7 @@ impl Grounds {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forecast => "forecast",
+            Self::Traffic => "traffic",
             Self::DynamicThreshold => "d-hpa",
             Self::Reaction => "reaction",
             Self::LastKnown => "last-known",
@@ -43,6 +47,7 @@ impl Grounds {
         match proposal.map(|proposal| &proposal.basis) {
             None => Self::Reaction,
             Some(Basis::Forecast(_)) => Self::Forecast,
+            Some(Basis::Traffic(_)) => Self::Traffic,
             Some(Basis::DynamicThreshold(..)) => Self::DynamicThreshold,
         }
     }

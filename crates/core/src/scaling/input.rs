@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::hpa_aware::PodCapacity;
 use super::policy::Strategy;
 use super::signal::Signal;
+use super::traffic_need::TrafficStanding;
 use crate::forecast::{Forecast, NotReady, Trust};
 
 /// Everything that a decision reads at one tick, beside policy and state.
@@ -27,6 +28,15 @@ pub struct DecisionInput<'a> {
     pub is_asleep: bool,
     /// The load of each signal that the target scales by.
     pub loads: &'a [SignalLoad<'a>],
+    /// What is known of the traffic that the target names; `None` where it names none.
+    pub traffic: Option<&'a TrafficStanding>,
+}
+
+impl DecisionInput<'_> {
+    /// True where what the traffic needed may still be needed, although the traffic is not known.
+    pub(super) fn has_unknown_traffic(&self) -> bool {
+        self.traffic.is_some_and(TrafficStanding::is_unknown)
+    }
 }
 
 /// The load of a target in one signal, in the base unit of the signal (see

@@ -5,12 +5,14 @@ use std::fmt;
 
 use super::decision::Floor;
 use super::ds_hpa::{ActiveForecast, Basis, DynamicThreshold, Proposal};
+use super::expected_load::LoadBasis;
 use super::input::{DecisionInput, SignalLoad};
 use super::limit::LimitedBy;
 use super::load_unit::LoadUnit;
 use super::mode::Mode;
 use super::policy::Policy;
 use super::signal::Signal;
+use super::traffic_need::{TrafficNeed, TrafficOfKind, TrafficStanding};
 
 /// The reason why nothing is decided at all.
 pub(super) fn idle(mode: Mode) -> String {
@@ -59,6 +61,7 @@ impl fmt::Display for Reason<'_> {
             Some(Basis::DynamicThreshold(signal, threshold)) => {
                 threshold_in_words(f, signal, threshold)?;
             }
+            Some(Basis::Traffic(need)) => self.traffic(f, need)?,
             None => self.nothing(f)?,
         }
         if let Some(Floor { replicas, until }) = self.adopted {
@@ -95,6 +98,41 @@ impl Reason<'_> {
         }
     }
 
+    /// The traffic, and the replicas that it needs.
+    fn traffic(&self, f: &mut fmt::Formatter<'_>, need: &TrafficNeed) -> fmt::Result {
+        f.write_str("traffic")?;
+        for (
+            place,
+            TrafficOfKind {
+                signal,
+                now,
+                expected,
+            },
+        ) in need.kinds.iter().enumerate()
+        {
+            let unit = LoadUnit::of(signal).readable(expected.load);
+            let joint = if place == 0 { "" } else { " and" };
+            write!(f, "{joint} {}", unit.amount(expected.load))?;
+            if need.kinds.len() > 1 {
+                write!(f, " of {}", signal.label())?;
+            }
+            match expected.basis {
+                LoadBasis::Measured => f.write_str(" now")?,
+                LoadBasis::Forecast => {
+                    let ahead = self.input.ahead.as_secs();
+                    write!(f, " in {ahead} s against {} now", unit.number(*now))?;
+                }
+            }
+        }
+        let unit = LoadUnit::of(&need.of).readable(need.utilisation);
+        let (each, replicas) = (unit.amount(need.utilisation), need.replicas);
+        write!(
+            f,
+            " asks for {replicas} replicas with {each} of {} each",
+            need.of
+        )
+    }
+
     /// The reason why prediction asks for nothing.
     fn nothing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DecisionInput {
@@ -103,6 +141,9 @@ impl Reason<'_> {
             reaction,
             ..
         } = *self.input;
+        if self.input.has_unknown_traffic() {
+            return f.write_str("no fresh measurement of the traffic");
+        }
         if !reaction.is_empty() {
             return f.write_str(reaction);
         }
@@ -133,9 +174,15 @@ impl Reason<'_> {
             .filter_map(|load| load.prediction.filter(|one| !one.trust.is_trusted()));
         match distrusted.next() {
             Some(prediction) => write!(f, "{} {}", prediction.model, prediction.trust),
-            None => match loads.iter().find_map(|load| load.lacking) {
-                Some(lacking) => write!(f, "too little history, {lacking}"),
-                None => f.write_str("nothing to add to the HPA's own rule"),
+            None => match (
+                loads.iter().find_map(|load| load.lacking),
+                self.input.traffic,
+            ) {
+                (Some(lacking), _) => write!(f, "too little history, {lacking}"),
+                (None, Some(TrafficStanding::Without { why, .. })) => {
+                    write!(f, "no model of the traffic: {why}")
+                }
+                (None, _) => f.write_str("nothing to add to the HPA's own rule"),
             },
         }
     }

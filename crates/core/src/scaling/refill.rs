@@ -190,6 +190,12 @@ impl Rest {
         })
     }
 
+    /// The slots that are left.
+    #[must_use]
+    pub const fn left(&self) -> u32 {
+        self.left
+    }
+
     /// Takes the newest slots off.
     pub fn took(&mut self, points: u32) {
         if let Some(slots) = self.newest(points) {

@@ -142,6 +142,8 @@ pub enum PromQlMetric {
     Gpu,
     /// Memory of GPUs, in bytes.
     GpuMemory,
+    /// The traffic of this number, from 1, among those that an annotation names.
+    Traffic(u8),
 }
 
 impl PromQl {
@@ -153,22 +155,23 @@ impl PromQl {
         }
     }
 
-    fn is_conserved(&self) -> bool {
+    const fn is_conserved(&self) -> bool {
         match self.metric {
-            PromQlMetric::Own | PromQlMetric::Gpu => true,
+            PromQlMetric::Own | PromQlMetric::Gpu | PromQlMetric::Traffic(_) => true,
             PromQlMetric::GpuMemory => false,
         }
     }
 }
 
 impl fmt::Display for PromQlMetric {
-    /// `query`, or the name of the preset.
+    /// `query`, the name of the preset, or `traffic-1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Own => "query",
-            Self::Gpu => "gpu",
-            Self::GpuMemory => "gpu-memory",
-        })
+        match self {
+            Self::Own => f.pad("query"),
+            Self::Gpu => f.pad("gpu"),
+            Self::GpuMemory => f.pad("gpu-memory"),
+            Self::Traffic(number) => f.pad(&format!("traffic-{number}")),
+        }
     }
 }
 

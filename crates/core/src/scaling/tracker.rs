@@ -5,6 +5,7 @@
 //! its measurement came. Two replicas that are fed the same measurements decide the same; one that
 //! starts later takes over the floor that is in force until one of its models has been judged.
 
+mod by_traffic;
 mod carried;
 mod current_load;
 mod learnt;
@@ -20,6 +21,7 @@ pub use learnt::Learnt;
 pub use own_fit::OwnFit;
 pub use tick::{
     HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
+    TrafficInput, TrafficReport,
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -32,7 +34,7 @@ use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
 use super::horizon::{self, Horizon, Lag};
-use super::input::DecisionInput;
+use super::input::{DecisionInput, SignalLoad};
 use super::mode::Mode;
 use super::observation::LoadSample;
 use super::policy::{Policy, Strategy};
@@ -145,13 +147,10 @@ impl Tracker {
         let selected: Vec<_> = loads
             .map(|load| load.select(forecasts, now, ahead, input.shared))
             .collect();
-        let current = input.signals.iter().map(|scaled| {
-            let mut known = self.loads.iter().zip(&selected);
-            let found = known.find(|(load, _)| load.signal == scaled.signal);
-            let (tracked, selected) = found.unzip();
-            CurrentLoad::new(scaled, tracked, selected.and_then(Option::as_ref))
-        });
-        let current: Vec<_> = current.collect();
+        let of_signal = |scaled| CurrentLoad::among(&self.loads, &selected, scaled);
+        let current: Vec<_> = input.signals.iter().map(of_signal).collect();
+        let kinds = input.traffic.map_or(&[][..], |traffic| traffic.kinds);
+        let kinds: Vec<_> = kinds.iter().map(of_signal).collect();
         let loads: Vec<_> = current.iter().map(CurrentLoad::signal_load).collect();
         let decision_input = DecisionInput {
             now,
@@ -162,6 +161,15 @@ impl Tracker {
             reaction: &reacted.reason,
             is_asleep: reacted.is_asleep,
             loads: &loads,
+            traffic: None,
+        };
+        let traffic = input.traffic.and_then(|traffic| {
+            let calendar = &input.shared.calendar;
+            by_traffic::standing(&traffic, &kinds, policy, &decision_input, calendar)
+        });
+        let decision_input = DecisionInput {
+            traffic: traffic.as_ref(),
+            ..decision_input
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
@@ -172,18 +180,21 @@ impl Tracker {
         };
         self.carried.see(pods, now);
         let active = self.state.active_forecast.as_ref();
-        let standings = loads.iter();
-        let standings = standings.map(|load| Standing::of(load, policy, &decision_input, active));
-        let standings: Vec<_> = standings.collect();
+        let of = |load: &SignalLoad<'_>| Standing::of(load, policy, &decision_input, active);
+        let of_kinds = kinds.iter().map(|kind| of(&kind.signal_load()));
+        let standings: Vec<_> = loads.iter().map(of).chain(of_kinds).collect();
         let reacting = self.reacting.as_mut();
         let hpa = reacting.and_then(|one| one.decided(&self.state, policy, reacted, &decision));
         let at = now.checked_add(horizon.ahead()).unwrap_or(Timestamp::MAX);
-        let reports = current.into_iter().zip(standings);
+        let reports = current.into_iter().chain(kinds).zip(standings);
+        let reports = reports.map(|(load, standing)| load.report(at, standing));
         TickReport {
             decision,
-            loads: reports
-                .map(|(load, standing)| load.report(at, standing))
-                .collect(),
+            loads: reports.collect(),
+            traffic: traffic.zip(input.traffic).map(|(standing, traffic)| {
+                let fit = traffic.fit.clone();
+                TrafficReport { standing, fit }
+            }),
             horizon,
             contribution: self.contribution(policy, now),
             hpa,

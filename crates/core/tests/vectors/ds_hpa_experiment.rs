@@ -164,6 +164,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
             reaction: "",
             is_asleep: false,
             loads: &loads,
+            traffic: None,
         };
         let (decision, next) = decide(&policy, state, &input);
         outcome.by_forecast += usize::from(decision.reason.starts_with("forecast"));

@@ -14,12 +14,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Every vector file that some test of this project reads.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "forecast/adaptive_alpha",
     "forecast/arima",
     "forecast/brown_tes",
     "forecast/dhpa_threshold",
     "forecast/elasticnet",
+    "forecast/gru",
     "forecast/hpa_aware",
     "hpa/behavior_random",
     "hpa/behavior_upstream",

@@ -2,13 +2,13 @@
 
 use evenkeel_core::forecast::arima::{Arima, Order};
 use evenkeel_core::forecast::{
-    AdaptiveAlpha, Alpha, Coefficients, ElasticNet, Moments, PointModel, Tes, Variant,
+    AdaptiveAlpha, Alpha, Coefficients, ElasticNet, Gru, Moments, PointModel, Tes, Variant,
 };
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
-use evenkeel_core::units::{Ratio, count_as_f64};
+use evenkeel_core::units::{Ratio, count_as_f64, narrowed};
 use serde::Deserialize;
 
 use super::{files, traces};
@@ -274,6 +274,66 @@ fn coefficients_are_held_as_expected() {
         assert_close(linear.intercept, case.intercept, CLOSE, &what);
         for (found, expected) in linear.coefficients.into_iter().zip(case.coef) {
             assert_close(found, expected, CLOSE, &what);
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct GruCase {
+    input_size: usize,
+    hidden: usize,
+    layers: usize,
+    weights: serde_json::Map<String, serde_json::Value>,
+    x: Vec<Vec<f64>>,
+    outputs: Vec<Vec<f64>>,
+}
+
+impl GruCase {
+    /// The weights of a layer in the order of [`Gru::new`]; the file has those to one gate together.
+    fn layer(&self, layer: usize) -> Vec<f32> {
+        let named = |kind: &str| self.weights[&format!("{kind}_l{layer}")].clone();
+        let matrix = |kind: &str| {
+            let rows: Vec<Vec<f64>> = serde_json::from_value(named(kind)).expect(kind);
+            let columns = 0..rows[0].len();
+            let turned = columns.flat_map(|column| rows.iter().map(move |row| row[column]));
+            turned.collect::<Vec<f64>>()
+        };
+        let biases = |kind: &str| serde_json::from_value::<Vec<f64>>(named(kind)).expect(kind);
+        let parts = [
+            matrix("weight_ih"),
+            matrix("weight_hh"),
+            biases("bias_ih"),
+            biases("bias_hh"),
+        ];
+        narrow(&parts.concat())
+    }
+}
+
+fn narrow(values: &[f64]) -> Vec<f32> {
+    let each = values
+        .iter()
+        .map(|&value| narrowed(value).expect("a number of a file of vectors is near one"));
+    each.collect()
+}
+
+#[test]
+fn recurrent_units_are_those_of_pytorch() {
+    for case in files::cases::<GruCase>("forecast/gru") {
+        let what = format!("{} units, {} layers", case.hidden, case.layers);
+        let mut inputs = case.input_size;
+        let mut steps = narrow(&case.x.concat());
+        for layer in 0..case.layers {
+            let units = Gru::new(inputs, case.hidden, &case.layer(layer)).expect(&what);
+            let ends = (1..=case.x.len()).map(|end| end * inputs);
+            let states = ends.map(|end| units.follow(&steps[..end]).state);
+            steps = states.collect::<Vec<_>>().concat();
+            inputs = case.hidden;
+        }
+        let expected = case.outputs.concat();
+        assert_eq!(steps.len(), expected.len(), "{what}");
+        for (found, expected) in steps.into_iter().zip(expected) {
+            let off = (f64::from(found) - expected).abs();
+            assert!(off < 2e-6, "{what}: {found}, expected {expected}");
         }
     }
 }

@@ -30,6 +30,7 @@ mod target;
 mod target_ref;
 mod targets;
 mod told;
+mod traffic;
 mod turns;
 mod writes;
 
@@ -47,6 +48,7 @@ pub use target_ref::TargetRef;
 pub use targets::{Resolved, conflicts, resolve};
 pub(super) use told::sleeps;
 pub use told::told;
+pub use traffic::TargetTraffic;
 pub use turns::take_turns;
 pub use writes::{follow, plan, restore};
 

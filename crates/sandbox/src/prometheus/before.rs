@@ -38,15 +38,18 @@ impl Before {
         }
     }
 
-    /// The workloads with the sums over their Pods `ago` before the run began.
-    pub(super) fn sums(&self, ago: SignedDuration) -> impl Iterator<Item = (&Workload, Used)> {
+    /// The workloads with the sums over their Pods `ago` before the run began, and the number of these.
+    pub(super) fn sums(&self, ago: SignedDuration) -> impl Iterator<Item = (&Workload, Used, u32)> {
         let known = ago <= self.length;
         let at = self.trace_offset.saturating_sub(ago);
         let workloads = self.workloads.iter().filter(move |_| known);
-        workloads.map(move |(workload, traffic)| (workload, self.sum(workload, traffic, at)))
+        workloads.map(move |(workload, traffic)| {
+            let (used, pods) = self.sum(workload, traffic, at);
+            (workload, used, pods)
+        })
     }
 
-    fn sum(&self, workload: &Workload, traffic: &Traffic, at: SignedDuration) -> Used {
+    fn sum(&self, workload: &Workload, traffic: &Traffic, at: SignedDuration) -> (Used, u32) {
         let offered = load::serve(traffic, at, 0).offered;
         let replicas = replicas(workload, traffic, offered);
         let served = load::serve(traffic, at, replicas);
@@ -55,9 +58,10 @@ impl Before {
             let noise = noise.stream(&number.to_string());
             load::replica(workload, Stage::Ready, &served, noise, at)
         });
-        pods.fold(Used::default(), |sum, pod| {
+        let used = pods.fold(Used::default(), |sum, pod| {
             Resources::from_fn(|resource| sum[resource] + pod[resource])
-        })
+        });
+        (used, replicas)
     }
 }
 
@@ -122,7 +126,7 @@ workloads:
         };
         let before = Before::of(&Scenario::read(WEB, &rising).unwrap(), 1);
         let mut sums = before.sums(SignedDuration::from_mins(minutes));
-        let found = sums.next().map(|(workload, used)| {
+        let found = sums.next().map(|(workload, used, _)| {
             assert_eq!(workload.name, "web");
             used[Resource::Cpu] / 1000.0
         });

@@ -1,7 +1,7 @@
 //! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start and, where
 //! the scenario has a past, before; which is what the service asks for when it begins.
 //!
-//! Only the one form of a range query is answered that the service asks.
+//! Only the one form of a range query is answered that the service asks, for sums or for numbers of Pods.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +33,8 @@ type Sums = BTreeMap<Name, Sum>;
 #[derive(Debug, Clone, Copy)]
 struct Sum {
     used: Resources<f64>,
+    /// The number of them.
+    pods: u32,
     /// When the newest of the Pods was first measured.
     newest: SignedDuration,
 }
@@ -80,7 +82,7 @@ impl Past {
         form: &BTreeMap<String, String>,
         timeline: &Timeline,
     ) -> Option<Vec<Value>> {
-        let (name, ago) = within_by_workload(form.get("query")?)?;
+        let (aggregate, name, ago) = within_by_workload(form.get("query")?)?;
         let mut all = Resource::ALL.into_iter();
         let resource = all.find(|resource| POD_METRICS[*resource].1 == name)?;
         let number = |field: &str| form.get(field)?.parse::<f64>().ok();
@@ -94,7 +96,10 @@ impl Past {
             let settled = scenario.saturating_sub(ago);
             let sums = self.at(scenario).into_iter();
             for (name, sum) in sums.filter(|(_, sum)| sum.newest <= settled) {
-                let value = in_base_unit(resource, sum.used[resource]).to_string();
+                let value = match aggregate {
+                    Aggregate::Sum => in_base_unit(resource, sum.used[resource]).to_string(),
+                    Aggregate::Count => sum.pods.to_string(),
+                };
                 points.entry(name).or_default().push(json!([at, value]));
             }
             at += step;
@@ -120,10 +125,10 @@ impl Past {
     /// The sums at a time before the start, when all Pods had been there for long.
     fn before(&self, time: SignedDuration) -> Sums {
         let sums = self.before.sums(time.abs());
-        sums.map(|(workload, used)| {
+        sums.map(|(workload, used, pods)| {
             let name = name_of(&workload.namespace, &workload.name);
             let newest = SignedDuration::MIN;
-            (name, Sum { used, newest })
+            (name, Sum { used, pods, newest })
         })
         .collect()
     }
@@ -134,18 +139,31 @@ fn name_of(namespace: &str, workload: &str) -> Name {
     (namespace.to_owned(), format!("Deployment/{workload}"))
 }
 
-/// The query by Pod in a query for the sums by workload of what it gives, and how long ago all Pods of
+/// What is told of the Pods of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aggregate {
+    Sum,
+    Count,
+}
+
+/// The aggregate and the query by Pod in a query for it by workload of what that gives, and how long ago all Pods of
 /// a workload have to have been measured for it to have one.
-fn within_by_workload(query: &str) -> Option<(&str, SignedDuration)> {
+fn within_by_workload(query: &str) -> Option<(Aggregate, &str, SignedDuration)> {
     let (all, new) = query.split_once(" unless on (namespace, workload) ")?;
-    let rest =
-        all.strip_prefix("sum by (namespace, workload) (label_replace(label_replace(label_join(")?;
+    let (aggregate, rest) = all.split_once(" by (namespace, workload) ")?;
+    let aggregate = match aggregate {
+        "sum" => Aggregate::Sum,
+        "count" => Aggregate::Count,
+        _ => return None,
+    };
+    let rest = rest.strip_prefix("(label_replace(label_replace(label_join(")?;
     let (pods, _) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
     let new_pods =
         format!("({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset ");
     let (_, ago) = new.split_once(&new_pods)?;
     let (ago, _) = ago.split_once("ms))")?;
-    Some((pods, SignedDuration::from_millis(ago.parse().ok()?)))
+    let ago = SignedDuration::from_millis(ago.parse().ok()?);
+    Some((aggregate, pods, ago))
 }
 
 /// The sums over the Pods of each workload, as last scraped at `at`; `since` is when each Pod was first
@@ -164,9 +182,11 @@ fn sums(
         let first = before.remove(&pod).unwrap_or(at);
         let sum = sums.entry(name).or_insert(Sum {
             used: Resources::default(),
+            pods: 0,
             newest: first,
         });
         sum.used = Resources::from_fn(|resource| sum.used[resource] + sample.used[resource]);
+        sum.pods += 1;
         sum.newest = sum.newest.max(first);
         since.insert(pod, first);
     }
@@ -233,7 +253,8 @@ mod tests {
             let sum = |workload: &str, newest| {
                 let name = ("shop".to_owned(), format!("Deployment/{workload}"));
                 let newest = SignedDuration::from_secs(newest);
-                (name, Sum { used, newest })
+                let pods = 3;
+                (name, Sum { used, pods, newest })
             };
             // One has a new Pod at each scrape.
             let sums = Sums::from([sum("web", -60), sum("new", second)]);
@@ -256,6 +277,9 @@ mod tests {
             found,
             Some(vec![json!({"metric": labels, "values": points})])
         );
+        let counts = by_workload("pod_cpu").replace("sum by", "count by");
+        let found = past.answer(&form(counts), &timeline).unwrap();
+        assert_eq!(found[0]["values"], json!([[1007.5, "3"], [1030.0, "3"]]));
         assert_eq!(past.answer(&form("pod_cpu".to_owned()), &timeline), None);
         let unsettled = by_workload("pod_cpu");
         let (unsettled, _) = unsettled.split_once(" unless on (namespace, w").unwrap();

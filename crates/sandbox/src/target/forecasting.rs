@@ -198,6 +198,7 @@ impl FloorForecaster {
             let _ = self.tracker.measure(signal, sample, seen.now);
         }
         let input = TickInput {
+            traffic: None,
             now: seen.now,
             current: seen.current,
             ready: seen.ready,

@@ -8,8 +8,8 @@ use evenkeel_core::random::Random;
 
 use super::*;
 
-fn threads(count: usize) -> Booster {
-    Booster::with(NonZeroUsize::new(count).unwrap())
+fn threads(count: usize) -> ModelTrainer {
+    ModelTrainer::with(NonZeroUsize::new(count).unwrap())
 }
 
 /// Rows whose label is even noise from 0 to 1, raised to the third power, and one more where the first
@@ -134,4 +134,46 @@ fn loads_that_are_flat_huge_tiny_or_short_are_forecast() {
     }
     let (scores, _) = scores(ModelSet::Auto, &shape[..40], 1);
     assert!(scores[0].mae <= 1.1 * scores[0].naive_mae, "{scores:?}");
+}
+
+/// A load whose next value is the negative of the one before the last, and some noise.
+fn turning(count: usize) -> Vec<f64> {
+    let random = Random::new(9);
+    let mut values = vec![1.0, 1.0];
+    for step in 2..count {
+        let noise = random.normal(u64::try_from(step).unwrap());
+        values.push(0.3 * noise - 0.95 * values[step - 2]);
+    }
+    values.iter().map(|value| 20.0 + value).collect()
+}
+
+#[test]
+fn networks_see_what_turns_coming_on_any_number_of_threads() {
+    let values = turning(450);
+    // Of 300 values networks alone learn a part only.
+    for (model, share) in [(ModelSet::Gru, 0.85), (ModelSet::ArimaGru, 0.5)] {
+        let (found, bits) = scores(model, &values, 1);
+        assert!(
+            found[0].mae < share * found[0].naive_mae,
+            "{model}: {found:?}"
+        );
+        let again = scores(model, &values, 2);
+        assert_eq!(
+            again,
+            (found, bits),
+            "{model}: the same bits on two threads"
+        );
+    }
+}
+
+#[test]
+fn networks_hold_loads_that_are_flat_huge_or_tiny() {
+    let shape = jumping(220);
+    for factor in [0.0, 1e-300, 1e300] {
+        let values: Vec<f64> = shape.iter().map(|value| value * factor).collect();
+        for model in [ModelSet::Gru, ModelSet::ArimaGru] {
+            let (scores, _) = scores(model, &values, 1);
+            assert_eq!(scores.len(), 2, "{model} at {factor}");
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::load::Load;
 use super::work::{Drawn, TestedLoad, TestedModel, Told};
 use crate::cli::forecast::chart::{self, BandPoint, Colour, Figure, Mark, Panel, Shape, Stroke};
+use crate::cli::forecast::load::Load;
 
 /// As many panels can be read one above the other.
 pub(super) const MOST_PANELS: usize = 4;

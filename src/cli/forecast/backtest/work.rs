@@ -9,10 +9,11 @@ use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{Forecast, Interval, ModelSet, NotReady, Shared};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::cores;
-use evenkeel_training::Booster;
+use evenkeel_training::ModelTrainer;
 
-use super::load::Load;
+use super::filed::Filed;
 use crate::cli::forecast::interrupt::Interrupt;
+use crate::cli::forecast::load::Load;
 use crate::cli::forecast::progress::Bar;
 
 /// What is to be tested on each load.
@@ -65,10 +66,16 @@ pub(super) struct Told {
     pub(super) interval80: Interval,
 }
 
-/// Runs everything that is wanted; `draw` keeps the forecasts themselves.
-pub(super) fn test(loads: &[Load], wanted: &Wanted, draw: bool, interrupt: &Interrupt) -> Tested {
+/// Runs everything that is wanted, a model of a file with what that holds; `draw` keeps the forecasts themselves.
+pub(super) fn test(
+    loads: &[Load],
+    wanted: &Wanted,
+    filed: Option<&Filed>,
+    draw: bool,
+    interrupt: &Interrupt,
+) -> Tested {
     let shared = Shared {
-        trainer: Some(Arc::new(Booster::with(cores()))),
+        trainer: Some(Arc::new(ModelTrainer::with(cores()))),
         ..Shared::default()
     };
     let size = |load: &Load| count_as_f64(load.recorded.values().len());
@@ -81,7 +88,10 @@ pub(super) fn test(loads: &[Load], wanted: &Wanted, draw: bool, interrupt: &Inte
     for load in loads {
         let mut models = Vec::new();
         for &model in &wanted.models {
-            let run = Run::new(&load.recorded, model, &wanted.horizons, &shared);
+            let of_file = filed.filter(|filed| filed.model() == model);
+            let of_file = of_file.map(|filed| filed.shared(load));
+            let shared = of_file.as_ref().unwrap_or(&shared);
+            let run = Run::new(&load.recorded, model, &wanted.horizons, shared);
             let mut tell = |share: f64| {
                 let what = format!("{model} on {}", load.name);
                 bar.tell((done + share * size(load)) / all, &what);

@@ -16,6 +16,54 @@ struct OutcomeLabel {
     outcome: &'static str,
 }
 
+/// The metric of the fits of models of traffic.
+#[derive(Debug, Clone, Default)]
+pub(in crate::controller::scaling) struct TrafficFitMetrics {
+    fits: Family<OutcomeLabel, Counter>,
+}
+
+/// The end of a fit of a model of traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::controller::scaling) enum TrafficOutcome {
+    /// The traffic explained a day that the model had not seen.
+    Accepted,
+    /// It did not.
+    Refused,
+    /// Too little of the past is known.
+    TooShort,
+    /// The past could not be had.
+    NoPast,
+    /// The fit panicked.
+    Failed,
+}
+
+impl TrafficOutcome {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Accepted => "Accepted",
+            Self::Refused => "Refused",
+            Self::TooShort => "TooShort",
+            Self::NoPast => "NoPast",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+impl TrafficFitMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "traffic_fits",
+            "Fits of models of targets' traffic, by how they ended",
+            self.fits.clone(),
+        );
+    }
+
+    pub(in crate::controller::scaling) fn ended(&self, outcome: TrafficOutcome) {
+        let outcome = outcome.reason();
+        self.fits.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+}
+
 /// The metric families of the fits.
 #[derive(Debug, Clone)]
 pub(in crate::controller::scaling) struct FitMetrics {

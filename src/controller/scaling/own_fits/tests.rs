@@ -1,10 +1,15 @@
+mod traffic;
+
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use super::*;
+use crate::controller::scaling::refill::Points;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_training::BoostingSettings;
 use prometheus_client::registry::Registry;
 
@@ -14,6 +19,8 @@ const MINUTES: usize = 1200;
 #[derive(Default)]
 struct Fake {
     asked: Mutex<Vec<Grid>>,
+    /// What was asked by queries.
+    queried: Mutex<Vec<(String, Grid)>>,
 }
 
 fn end() -> Timestamp {
@@ -41,7 +48,7 @@ fn load(name: &str, at: Timestamp) -> Option<f64> {
         }
         "damaged" => Some([f64::NAN, -1.0, f64::INFINITY][usize::from(spike)]),
         "new" => (ago < 600).then_some(100.0),
-        _ => None,
+        _ => traffic::load(name, at),
     }
 }
 
@@ -86,11 +93,38 @@ impl Past for Fake {
         }))
     }
 
+    async fn pods(
+        &self,
+        workloads: Workloads<'_>,
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let Workloads::These([one]) = workloads else {
+            panic!("{workloads:?}");
+        };
+        let points = times(grid).map(|at| (at, traffic::pods(at)));
+        Some(Ok(WorkloadSums {
+            sums: [(one.clone(), points.collect())].into(),
+            series: 1,
+            ..WorkloadSums::default()
+        }))
+    }
+
     async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
-        if promql == "slow" {
-            tokio::time::sleep(Duration::from_secs(200)).await;
+        let number = {
+            let mut queried = self.queried.lock().unwrap();
+            queried.push((promql.to_owned(), grid));
+            queried.iter().filter(|(of, _)| of == promql).count()
+        };
+        match promql {
+            "slow" => tokio::time::sleep(Duration::from_secs(200)).await,
+            // It hangs once.
+            "tired" if number == 3 => std::future::pending().await,
+            _ => {}
         }
-        Ok(points(promql, grid))
+        Ok(points(
+            if promql == "tired" { "regular" } else { promql },
+            grid,
+        ))
     }
 }
 
@@ -105,10 +139,10 @@ fn batch(past: FitPast, names: &[&str]) -> FitBatch {
     }
 }
 
-/// What came of each load of some batches, in the order in which it was told, with the metrics and the
-/// virtual time that it took.
+/// What came of each load of some batches, in the order in which it was told and with the virtual time after which it
+/// was, with the metrics and what was asked.
 struct Outcome {
-    told: Vec<(String, Learnt)>,
+    told: Vec<(String, FitEnd, Duration)>,
     metrics: String,
     took: Duration,
     asked: Vec<Grid>,
@@ -127,17 +161,28 @@ impl Outcome {
             minutes: MINUTES,
             ..plain
         };
-        let (give, given) = mpsc::channel(batches.len());
+        let (to_workloads, by_workloads) = mpsc::channel(batches.len());
+        let (to_queries, by_queries) = mpsc::channel(batches.len());
         for batch in batches {
-            give.try_send(batch).unwrap();
+            let lane = match batch.past {
+                FitPast::Workloads(_) => &to_workloads,
+                FitPast::Query(_) => &to_queries,
+            };
+            lane.try_send(FitWork::Trees(batch)).unwrap();
         }
-        drop(give);
+        drop((to_workloads, to_queries));
+        let given = Given {
+            by_workloads,
+            by_queries,
+        };
         let (tell, mut heard) = mpsc::channel(1);
         let begun = clock::runtime();
         let running = tokio::spawn(fits.run(given, tell, CancellationToken::new()));
         let mut told = Vec::new();
-        while let Some(Fitted { load, learnt }) = heard.recv().await {
-            told.push((load.workload().workload.into_string(), learnt));
+        while let Some(FitTold::Trees(fitted)) = heard.recv().await {
+            let Fitted { load, end } = *fitted;
+            let name = load.workload().workload.into_string();
+            told.push((name, end, begun.elapsed()));
         }
         running.await.unwrap();
         let took = begun.elapsed();
@@ -154,10 +199,24 @@ impl Outcome {
         }
     }
 
-    fn names(&self) -> Vec<(&str, bool)> {
+    /// What each load came to.
+    fn ends(&self) -> Vec<(&str, &str)> {
+        let end = |end: &FitEnd| match end {
+            FitEnd::Learnt(learnt) if learnt.own.is_some() => "own",
+            FitEnd::Learnt(_) => "global",
+            FitEnd::TooShort => "too short",
+            FitEnd::Failed => "failed",
+        };
         let told = self.told.iter();
-        told.map(|(name, learnt)| (&**name, learnt.own.is_some()))
-            .collect()
+        told.map(|(name, of, _)| (&**name, end(of))).collect()
+    }
+
+    /// What the load of this place was taught.
+    fn learnt(&self, place: usize) -> &Learnt {
+        match &self.told[place].1 {
+            FitEnd::Learnt(learnt) => learnt,
+            end => panic!("{end:?}"),
+        }
     }
 
     fn ended(&self, outcome: &str) -> u32 {
@@ -175,15 +234,21 @@ fn cpu() -> FitPast {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trees_are_told_where_they_pay_and_what_fails_says_nothing() {
+async fn trees_are_told_where_they_pay_and_where_the_past_is_too_short_that() {
     let names = ["regular", "ended", "damaged", "new", "unknown"];
     let outcome = Outcome::of(vec![batch(cpu(), &names)]).await;
-    let expected = [("Deployment/regular", true), ("Deployment/ended", false)];
-    assert_eq!(outcome.names(), expected);
+    let expected = [
+        ("Deployment/regular", "own"),
+        ("Deployment/ended", "global"),
+        ("Deployment/damaged", "too short"),
+        ("Deployment/new", "too short"),
+        ("Deployment/unknown", "too short"),
+    ];
+    assert_eq!(outcome.ends(), expected);
     for (ended, count) in [("Fitted", 1), ("GlobalIsBetter", 1), ("TooShort", 3)] {
         assert_eq!(outcome.ended(ended), count, "{ended}\n{}", outcome.metrics);
     }
-    let own = outcome.told[0].1.own.as_ref().unwrap();
+    let own = outcome.learnt(0).own.as_ref().unwrap();
     assert_eq!(own.window(), 4);
     assert!(own.bytes() <= 8192, "{}", own.bytes());
 }
@@ -206,7 +271,7 @@ async fn the_past_is_asked_for_whole_by_the_minute_and_newest_first() {
 #[tokio::test(start_paused = true)]
 async fn minutes_that_a_database_leaves_out_are_learnt_from_all_the_same() {
     let outcome = Outcome::of(vec![batch(cpu(), &["regular", "thinned"])]).await;
-    let minutes = |place: usize| outcome.told[place].1.trial.minutes();
+    let minutes = |place: usize| outcome.learnt(place).trial.minutes();
     assert!(minutes(0) > 300.0);
     assert!((minutes(0) - minutes(1)).abs() < 5.0, "{}", minutes(1));
 }
@@ -228,26 +293,88 @@ async fn the_loop_rests_three_times_as_long_as_fits_take() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_past_that_cannot_be_had_keeps_nobody_else_waiting() {
+async fn a_past_that_cannot_be_had_is_told_and_keeps_nobody_else_waiting() {
     let slow = FitPast::Query("slow".into());
     let outcome = Outcome::of(vec![
         batch(FitPast::Workloads(Signal::MEMORY), &["regular", "new"]),
-        batch(slow, &["regular"]),
+        batch(slow, &["slow"]),
         batch(FitPast::Query("regular".into()), &["any", "other"]),
     ])
     .await;
-    let expected = [("Deployment/any", true), ("Deployment/other", true)];
-    assert_eq!(outcome.names(), expected);
+    let mut ends = outcome.ends();
+    ends.sort_unstable();
+    let expected = [
+        ("Deployment/any", "own"),
+        ("Deployment/new", "failed"),
+        ("Deployment/other", "own"),
+        ("Deployment/regular", "failed"),
+        ("Deployment/slow", "failed"),
+    ];
+    assert_eq!(ends, expected);
     assert_eq!(outcome.ended("NoPast"), 3);
-    assert!(outcome.took < Duration::from_mins(8), "{:?}", outcome.took);
+    assert!(outcome.took < Duration::from_mins(6), "{:?}", outcome.took);
+}
+
+/// The harm: each query that hangs kept the fits of all targets waiting for five minutes.
+#[tokio::test(start_paused = true)]
+async fn the_fits_of_workloads_wait_for_no_query_that_hangs() {
+    let slow = || batch(FitPast::Query("slow".into()), &["slow"]);
+    let mut batches: Vec<_> = std::iter::repeat_with(slow)
+        .take(2 * QUERIES_AT_ONCE)
+        .collect();
+    batches.push(batch(cpu(), &["regular"]));
+    let outcome = Outcome::of(batches).await;
+    let (name, _, after) = &outcome.told[0];
+    assert_eq!(name, "Deployment/regular");
+    assert!(*after < Duration::from_mins(2), "{after:?}");
+    assert_eq!(outcome.ended("NoPast"), 8);
+    assert!(outcome.took < Duration::from_mins(11), "{:?}", outcome.took);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_had_of_a_past_is_not_asked_for_again() {
+    let tired = || batch(FitPast::Query("tired".into()), &["any"]);
+    let (fake, metrics) = (Arc::new(Fake::default()), Metrics::default());
+    let fits = OwnFits::new(fake.clone(), Arc::default(), metrics);
+    let ask = async || {
+        let pasts = fits.pasts(&tired(), &mut Pace::default()).await;
+        pasts.map(|pasts| pasts[0].values.iter().all(|value| value.is_finite()))
+    };
+    assert_eq!(ask().await, None);
+    assert_eq!(ask().await, Some(true));
+    let queried = fake.queried.lock().unwrap();
+    let points: Vec<u32> = queried.iter().map(|(_, grid)| grid.points).collect();
+    let first_time: u32 = points[..2].iter().sum();
+    let again: u32 = points[3..].iter().sum();
+    assert_eq!(
+        usize::try_from(first_time + again).unwrap(),
+        fits.settings.minutes
+    );
+    assert_eq!(
+        queried[3].1.last(),
+        queried[2].1.last(),
+        "it goes on where it hung"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fit_that_panics_is_failed_and_the_next_is_made() {
+    let fits = OwnFits::new(
+        Arc::new(Fake::default()),
+        Arc::default(),
+        Metrics::default(),
+    );
+    let (worked, _) = fits.work(|| -> u8 { panic!("on a past") }).await;
+    assert_eq!(worked.unwrap_err().to_string(), "panicked: on a past");
+    assert_eq!(fits.work(|| 7).await.0, Ok(7));
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_replicas_come_to_the_same_trees() {
     let batches = || vec![batch(cpu(), &["regular"])];
     let (one, other) = (Outcome::of(batches()).await, Outcome::of(batches()).await);
-    assert!(one.told[0].1.own.is_some());
-    assert_eq!(one.told, other.told);
+    assert!(one.learnt(0).own.is_some());
+    assert_eq!(one.learnt(0), other.learnt(0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,34 +384,18 @@ async fn it_ends_when_it_is_cancelled() {
         Arc::default(),
         Metrics::default(),
     );
-    let (give, given) = mpsc::channel(1);
+    let (_to_workloads, by_workloads) = mpsc::channel(1);
+    let (give, by_queries) = mpsc::channel(1);
+    let given = Given {
+        by_workloads,
+        by_queries,
+    };
     let (tell, mut heard) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     let running = tokio::spawn(fits.run(given, tell, cancel.clone()));
-    give.send(batch(FitPast::Query("slow".into()), &["any"]))
-        .await
-        .unwrap();
+    let slow = batch(FitPast::Query("slow".into()), &["any"]);
+    give.send(FitWork::Trees(slow)).await.unwrap();
     cancel.cancel();
     running.await.unwrap();
     assert!(heard.recv().await.is_none());
-}
-
-#[test]
-fn values_stand_in_the_minutes_that_they_lie_in() {
-    let at = |seconds: i64| end() + SignedDuration::from_secs(seconds);
-    let mut grid = MinuteGrid {
-        start: end(),
-        values: vec![f32::NAN; 3],
-    };
-    grid.take(&vec![
-        (at(-1), 9.0),
-        (at(30), 1.0),
-        (at(119), 2.0),
-        (at(150), -1.0),
-        (at(150), f64::NAN),
-        (at(150), 1e300),
-        (at(180), 9.0),
-    ]);
-    assert_eq!(grid.values[..2], [1.0, 2.0]);
-    assert!(grid.values[2].is_nan());
 }

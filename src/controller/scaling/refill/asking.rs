@@ -56,7 +56,7 @@ impl Asker {
             // A place of the queries is held while one is asked, and not while it rests.
             let held = match question {
                 Question::Query(_) => self.queries.acquire().await.ok(),
-                Question::Sums(..) => None,
+                Question::Sums(..) | Question::Pods(_) => None,
             };
             let begun = clock::instant();
             let Some(answer) = question.ask(&*self.past, slots).await else {

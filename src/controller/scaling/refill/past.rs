@@ -25,6 +25,14 @@ pub trait Past: Send + Sync {
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>>;
 
+    /// The Pods of some workloads that are measured, at the times at which all of them have been for long;
+    /// `None` where none are.
+    async fn pods(
+        &self,
+        workloads: Workloads<'_>,
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>>;
+
     /// The value of a target's own query at each time of `grid`.
     async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError>;
 }
@@ -49,6 +57,14 @@ impl Past for PrometheusSource {
         self.workload_sums(resource, workloads, grid).await
     }
 
+    async fn pods(
+        &self,
+        workloads: Workloads<'_>,
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>> {
+        self.workload_pods(workloads, grid).await
+    }
+
     async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
         self.past_of(promql, grid).await
     }
@@ -59,6 +75,8 @@ impl Past for PrometheusSource {
 pub(crate) enum Question<'a> {
     /// A signal of some workloads.
     Sums(&'a Signal, Workloads<'a>),
+    /// The number of Pods of some workloads.
+    Pods(Workloads<'a>),
     /// A target's own query.
     Query(&'a str),
 }
@@ -81,6 +99,7 @@ impl Question<'_> {
                 let answer = past.sums(signal, workloads, grid).await?;
                 Some(answer.map(Answer::Sums))
             }
+            Self::Pods(workloads) => Some(past.pods(workloads, grid).await?.map(Answer::Sums)),
             Self::Query(promql) => Some(past.series(promql, grid).await.map(Answer::Points)),
         }
     }
@@ -99,6 +118,7 @@ impl fmt::Display for Question<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sums(signal, _) => signal.fmt(f),
+            Self::Pods(_) => f.write_str("Pods"),
             Self::Query(_) => f.write_str("a target's own query"),
         }
     }

@@ -3,15 +3,14 @@
 //! Loads whose past is one answer are fitted together, and each target has an hour of the day of its
 //! own, so that ten thousand of them are spread over it.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::Targets;
+use super::fit_past::{FitPast, Lane, hour, past};
 use super::key::Key;
 use super::state::TargetState;
+use super::traffic::{TrafficFitted, TrafficWork};
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Learnt, OwnFit};
@@ -24,11 +23,24 @@ use evenkeel_core::units::Ratio;
 use evenkeel_kubernetes::kinds::Kind;
 #[cfg(test)]
 use evenkeel_kubernetes::plan::scaling::TargetRef;
-use evenkeel_kubernetes::pod_names;
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.
 const TOGETHER: usize = 64;
+
+/// What is to be fitted next.
+#[derive(Debug)]
+pub(in crate::controller::scaling) enum FitWork {
+    Trees(FitBatch),
+    Traffic(Box<TrafficWork>),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(in crate::controller::scaling) enum FitTold {
+    Trees(Box<Fitted>),
+    Traffic(Box<TrafficFitted>),
+}
 
 /// Loads whose trees are to be fitted on the past up to one time.
 #[derive(Debug)]
@@ -36,15 +48,6 @@ pub(in crate::controller::scaling) struct FitBatch {
     pub(in crate::controller::scaling) end: Timestamp,
     pub(in crate::controller::scaling) past: FitPast,
     pub(in crate::controller::scaling) loads: Vec<FitLoad>,
-}
-
-/// The past that loads are fitted on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::controller::scaling) enum FitPast {
-    /// Of a signal of the targets' workloads.
-    Workloads(Signal),
-    /// Of a query.
-    Query(Arc<str>),
 }
 
 /// A load whose trees are to be fitted.
@@ -62,7 +65,17 @@ pub(in crate::controller::scaling) struct FitLoad {
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct Fitted {
     pub(in crate::controller::scaling) load: FitLoad,
-    pub(in crate::controller::scaling) learnt: Learnt,
+    pub(in crate::controller::scaling) end: FitEnd,
+}
+
+/// How a fit ended.
+#[derive(Debug)]
+pub(in crate::controller::scaling) enum FitEnd {
+    Learnt(Box<Learnt>),
+    /// The past is too short to learn from.
+    TooShort,
+    /// The past could not be had, or could not be worked on: it is to be tried again.
+    Failed,
 }
 
 impl FitLoad {
@@ -93,21 +106,54 @@ impl FitLoad {
 /// A load that is due.
 struct Due<'a> {
     key: &'a Key,
+    /// True where decisions on its target change replicas.
+    acts: bool,
     fit: OwnFit<'a>,
     past: FitPast,
 }
 
 impl Targets {
-    /// The loads to be fitted next, those without any trees first; they count as asked for from here on.
-    pub(in crate::controller::scaling) fn next_fits(&mut self, now: Timestamp) -> Option<FitBatch> {
+    /// What is to be fitted next in a lane: models of traffic and loads in turns.
+    pub(in crate::controller::scaling) fn next_work(
+        &mut self,
+        lane: Lane,
+        now: Timestamp,
+    ) -> Option<FitWork> {
+        let is_traffics_turn = self.traffics_turn.remove(&lane);
+        let traffic = |targets: &mut Self| {
+            let work = targets.next_traffic(lane, now);
+            work.map(|work| FitWork::Traffic(Box::new(work)))
+        };
+        let work = is_traffics_turn.then(|| traffic(self)).flatten();
+        let work = work.or_else(|| {
+            self.traffics_turn.insert(lane);
+            self.next_fits(lane, now).map(FitWork::Trees)
+        });
+        work.or_else(|| traffic(self))
+    }
+
+    /// Takes what came of it.
+    pub(in crate::controller::scaling) fn take_told(&mut self, told: FitTold, now: Timestamp) {
+        match told {
+            FitTold::Trees(fitted) => self.take_fitted(*fitted, now),
+            FitTold::Traffic(fitted) => self.take_traffic(*fitted, now),
+        }
+    }
+
+    /// The loads to be fitted next, those first whose targets act, and of these those without any trees; they count as
+    /// asked for from here on.
+    pub(in crate::controller::scaling) fn next_fits(
+        &mut self,
+        lane: Lane,
+        now: Timestamp,
+    ) -> Option<FitBatch> {
         let due = self
             .states
             .iter()
             .flat_map(|(key, state)| due(key, state, now));
-        let due: Vec<_> = due.collect();
-        let first = due
-            .iter()
-            .min_by_key(|one| (!one.fit.is_first, one.fit.end))?;
+        let mut due: Vec<_> = due.filter(|one| one.past.lane() == lane).collect();
+        due.sort_by_key(|one| (!one.acts, !one.fit.is_first, one.fit.end));
+        let first = due.first()?;
         let (end, past) = (first.fit.end, first.past.clone());
         let same = |one: &&Due<'_>| one.fit.end == end && one.past == past;
         let loads = due.iter().filter(same).take(TOGETHER).map(|one| FitLoad {
@@ -126,10 +172,15 @@ impl Targets {
     }
 
     /// Takes what came of a fit, where its target is still there.
-    pub(in crate::controller::scaling) fn take_fitted(&mut self, fitted: Fitted) {
-        let Fitted { load, learnt } = fitted;
-        if let Some(state) = self.states.get_mut(&load.key) {
-            state.tracker.adopt_learnt(&load.signal, learnt);
+    pub(in crate::controller::scaling) fn take_fitted(&mut self, fitted: Fitted, now: Timestamp) {
+        let Fitted { load, end } = fitted;
+        let Some(state) = self.states.get_mut(&load.key) else {
+            return;
+        };
+        match end {
+            FitEnd::Learnt(learnt) => state.tracker.adopt_learnt(&load.signal, *learnt),
+            FitEnd::TooShort => state.tracker.fit_ended(&load.signal),
+            FitEnd::Failed => state.tracker.fit_failed(&load.signal, now),
         }
     }
 }
@@ -137,32 +188,20 @@ impl Targets {
 /// The loads of a target that are due, as far as there is a past to be had. A target that cannot be
 /// judged is left out: its next tick finds out why.
 fn due<'a>(key: &'a Key, state: &'a TargetState, now: Timestamp) -> Vec<Due<'a>> {
-    if !state.decides {
+    if state.mode.is_none() {
         return Vec::new();
     }
     let fits = caught(|| state.tracker.fits_due(hour(key), now).collect::<Vec<_>>());
     let fits = fits.unwrap_or_default().into_iter();
     let due = fits.filter_map(|fit| {
         let past = past(key, state, fit.signal)?;
-        Some(Due { key, fit, past })
+        let acts = state.acts();
+        Some(Due {
+            key,
+            acts,
+            fit,
+            past,
+        })
     });
     due.collect()
-}
-
-/// Where the past of a load is had from; `None` where it cannot be had.
-pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<FitPast> {
-    if [Signal::CPU, Signal::MEMORY].contains(signal) {
-        let workload = &key.workload;
-        pod_names::ending(workload.object().kind(), workload.name())?;
-        return Some(FitPast::Workloads(signal.clone()));
-    }
-    let mut queries = state.past_queries.iter();
-    let (_, query) = queries.find(|(known, _)| known == signal)?;
-    Some(FitPast::Query(Arc::clone(query)))
-}
-
-/// The hour of the day at which a target is fitted, the same on every replica.
-fn hour(key: &Key) -> i64 {
-    let text = format!("{}/{}", key.namespace, key.workload);
-    i64::try_from(fnv1a(text.as_bytes()) % 24).unwrap_or_default()
 }

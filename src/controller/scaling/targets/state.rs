@@ -8,9 +8,11 @@ use jiff::Timestamp;
 use super::key::Seen;
 use super::signal_answers::{SignalAnswers, readings, signal_answers};
 use super::tick::{Asks, Tick};
+use super::traffic_state::TrafficState;
 use crate::controller::scaling::refill::{Asked, Points};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
+use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::answers_taken::AnswersTaken;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::observation::Observation;
@@ -35,6 +37,7 @@ pub(super) struct TargetState {
     pub(super) of_each_pod: Vec<Signal>,
     /// The signals by queries, each with the text by which its past was asked for.
     pub(super) past_queries: Vec<(Signal, Arc<str>)>,
+    pub(super) traffic: TrafficState,
     pub(super) carriers: Carriers,
     pub(super) missing_pods: MissingPods,
     pub(super) plans: PlanMemory,
@@ -44,8 +47,8 @@ pub(super) struct TargetState {
     pub(super) contest: ContestInquiry,
     pub(super) decisions: BTreeMap<&'static str, u64>,
     pub(super) tick: u64,
-    /// True where its newest tick came to a decision.
-    pub(super) decides: bool,
+    /// How decisions on it act, where its newest tick came to one.
+    pub(super) mode: Option<Mode>,
     /// The count at the last tick, where it is reconciled here.
     pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.
@@ -53,6 +56,11 @@ pub(super) struct TargetState {
 }
 
 impl TargetState {
+    /// True where its decisions change replicas: what it learns is not to wait for that of others.
+    pub(super) const fn acts(&self) -> bool {
+        matches!(self.mode, Some(Mode::Floor | Mode::Direct))
+    }
+
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
     pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, asks: &mut Asks) -> Resolved {
         let Seen {
@@ -66,7 +74,10 @@ impl TargetState {
         }
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
         self.carriers.see(&observed.pods.members, tick.now);
-        if let Some(target) = &resolved.target {
+        let target = resolved.target.as_ref();
+        self.traffic
+            .follow(target.and_then(|target| target.traffic.as_ref()));
+        if let Some(target) = target {
             let known = signal_answers(observed, target, tick, &mut asks.wanted);
             if tick.has_past {
                 self.ask_for_past_of_queries(&known.queries, asks);
@@ -74,7 +85,7 @@ impl TargetState {
             let problems = if self.missing_pods.are_missing() {
                 known.problems
             } else {
-                self.measure(observed, &target.signals, known, tick)
+                self.measure(observed, &target.measured(), known, tick)
             };
             resolved.problems.extend(problems);
         }

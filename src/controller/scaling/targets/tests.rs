@@ -1,6 +1,7 @@
 //! The book-keeping of the targets between two ticks.
 
 mod fits;
+mod traffic;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::isolated::{Step, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{Samples, Traces, trace};
-use crate::metrics::signals::{SignalReadings, Wanted};
+use crate::metrics::signals::{SignalReading, SignalReadings, Wanted};
 use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};

@@ -20,7 +20,7 @@ use crate::controller::scaling::trace;
 use evenkeel_core::panicked::{Panicked, caught};
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::contribution::Contribution;
-use evenkeel_core::scaling::tracker::{TargetTick, TickReport, tick_together};
+use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::{self, HpaInput, Quarantine, Resolved};
@@ -32,6 +32,8 @@ pub(super) struct TickingTarget<'a> {
     seen: Seen<'a>,
     resolved: Resolved,
     measured: Option<HpaInput>,
+    /// The kinds of its traffic, with what one Pod carries of each.
+    traffic: Vec<ScaledSignal>,
     /// What the CronHPAs ask for, where they are followed.
     crons: Option<Vec<Contribution>>,
 }
@@ -51,13 +53,19 @@ pub(super) fn decisions(
             state,
             resolved,
             measured,
+            traffic: kinds,
             ..
         } = target;
+        let TargetState {
+            tracker, traffic, ..
+        } = &mut **state;
         let resolved = resolved.target.as_ref()?;
+        let named = resolved.traffic.as_ref();
+        let traffic = named.map(|named| named.input(kinds, &traffic.fit));
         Some(TargetTick {
-            tracker: &mut state.tracker,
+            tracker,
             policy: &resolved.policy,
-            input: resolved.input(tick.now, tick.shared, measured.as_ref()),
+            input: resolved.input(tick.now, tick.shared, measured.as_ref(), traffic),
         })
     });
     let mut ticks: Vec<_> = ticks.collect();
@@ -94,12 +102,16 @@ impl<'a> TickingTarget<'a> {
         };
         let (resolved, measured) = begun
             .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
+        let named = resolved.target.as_ref();
+        let named = named.and_then(|target| target.traffic.as_ref());
+        let traffic = named.map(|traffic| traffic.kinds_by(&state.traffic.fit));
         Self {
             key,
             state,
             seen,
             resolved,
             measured,
+            traffic: traffic.unwrap_or_default(),
             crons: None,
         }
     }
@@ -147,7 +159,9 @@ impl<'a> TickingTarget<'a> {
             Some(Ok(report)) => Some(report),
             None => None,
         };
-        self.state.decides = report.is_some();
+        let target = self.resolved.target.as_ref();
+        let decided = report.as_ref().and(target);
+        self.state.mode = decided.map(|target| target.policy.mode);
         let told = self
             .tries_to_tell(report.as_ref(), tick)
             .or_else(|panicked| {

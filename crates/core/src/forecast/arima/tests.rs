@@ -72,17 +72,17 @@ fn too_few_values_are_refused_and_change_nothing() {
     let mut model = Arima::default();
     assert_eq!((model.need(), model.is_fitted()), (40, false));
     assert_eq!(
-        model.fit(&values[..39]),
+        model.fit(&values[..39], None),
         Err(NotEnoughHistory { need: 40, have: 39 })
     );
     assert!(!model.is_fitted() && model.summary().is_none());
-    assert_eq!(model.fit(&values), Ok(500));
+    assert_eq!(model.fit(&values, None), Ok(500));
     let told = model.summary().unwrap();
     assert!(
         told.starts_with("ARIMA(") && told.contains("Ljung-Box"),
         "{told}"
     );
-    assert!(model.fit(&values[..3]).is_err() && model.is_fitted());
+    assert!(model.fit(&values[..3], None).is_err() && model.is_fitted());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::forecast::context::Shared;
 use crate::forecast::history::History;
+use crate::forecast::network::{GruNetwork, WindowRows};
 use crate::forecast::trainer::Untrained;
 use crate::forecast::trees::Node;
 
@@ -26,6 +27,10 @@ impl Trainer for Leaf {
         let largest = rows.iter().map(|row| row.label).fold(f32::MIN, f32::max);
         self.asked.lock().unwrap().push((rows.len(), largest));
         Ok(Trees::new(0.0, &[vec![Node::Leaf(self.answer)]]).unwrap())
+    }
+
+    fn networks(&self, _: &WindowRows, _: &[GruNetwork]) -> Result<Vec<GruNetwork>, Untrained> {
+        unreachable!("trees need none")
     }
 }
 

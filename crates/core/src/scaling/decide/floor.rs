@@ -12,6 +12,7 @@ use crate::scaling::limit::LimitedBy;
 use crate::scaling::policy::Strategy;
 use crate::scaling::reason::Change;
 use crate::scaling::scale_down;
+use crate::scaling::traffic_need::TrafficStanding;
 
 impl Tick<'_> {
     pub(super) fn floor(&mut self) -> Decision {
@@ -127,9 +128,23 @@ impl Tick<'_> {
         self.state.floor = Some(Floor { until, ..floor });
     }
 
-    /// True where a model here has been judged on a load that is known.
+    /// True where a model here has been judged on a load that is known, the traffic's among them.
     fn is_judged(&self) -> bool {
-        let DecisionInput { now, loads, .. } = *self.input;
+        let DecisionInput {
+            now,
+            loads,
+            traffic,
+            ..
+        } = *self.input;
+        match traffic {
+            Some(TrafficStanding::Needs(_)) if !loads.iter().any(|load| load.is_forecast) => {
+                return true;
+            }
+            // The floor that was taken over may be the traffic's.
+            Some(TrafficStanding::Without { is_awaited, .. }) if *is_awaited => return false,
+            Some(TrafficStanding::Unknown) => return false,
+            Some(TrafficStanding::Needs(_) | TrafficStanding::Without { .. }) | None => {}
+        }
         let unproven = |prediction: &Prediction<'_>| {
             matches!(
                 prediction.trust,

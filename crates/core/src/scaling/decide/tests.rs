@@ -11,6 +11,7 @@ use crate::scaling::hpa::{
     legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
+use crate::scaling::signal::Signal;
 use crate::scaling::{
     Bounds, Contest, Estimate, Prediction, Risk, ScaleDown, SignalLoad, Strategy as Method,
 };
@@ -160,6 +161,7 @@ impl Told {
             reaction: "",
             is_asleep: false,
             loads: if self.beside { &loads } else { &loads[..1] },
+            traffic: None,
         };
         decide(policy, state, &input)
     }

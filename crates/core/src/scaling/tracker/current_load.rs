@@ -50,7 +50,7 @@ pub(super) struct CurrentLoad<'a> {
 
 impl<'a> CurrentLoad<'a> {
     /// The load of a signal with the forecast of its model; empty where it was never measured.
-    pub(super) fn new(
+    fn new(
         scaled: &'a ScaledSignal,
         tracked: Option<&TrackedLoad>,
         selected: Option<&'a Selected>,
@@ -65,6 +65,18 @@ impl<'a> CurrentLoad<'a> {
             tried: tracked.and_then(TrackedLoad::tried),
             selected,
         }
+    }
+
+    /// The load of a signal among those that are tracked, in whose order forecasts were `selected`.
+    pub(super) fn among(
+        loads: &[TrackedLoad],
+        selected: &'a [Option<Selected>],
+        scaled: &'a ScaledSignal,
+    ) -> Self {
+        let mut known = loads.iter().zip(selected);
+        let found = known.find(|(load, _)| load.signal == scaled.signal);
+        let (tracked, selected) = found.unzip();
+        Self::new(scaled, tracked, selected.and_then(Option::as_ref))
     }
 
     pub(super) fn signal_load(&self) -> SignalLoad<'_> {

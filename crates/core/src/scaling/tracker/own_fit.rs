@@ -9,6 +9,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{History, OwnPeaks, Resolution};
+use crate::scaling::fit_times::{newest_daily, newest_hour, rest_after};
 use crate::scaling::signal::Signal;
 use crate::scaling::trial::{PodsKind, TrialPods};
 
@@ -20,12 +21,6 @@ const LEAST: usize = 144;
 const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 /// From so many changes on the time is that of a day and more.
 const MOST_CHANGES: u8 = 9;
-/// The time after which a fit that failed is tried again; it doubles with each failure.
-const RETRIED: SignedDuration = SignedDuration::from_mins(15);
-/// From so many failures on the time is eight hours.
-const MOST_RESTS: u8 = 6;
-const HOUR: i64 = 3600;
-const DAY: i64 = 24 * HOUR;
 
 /// A load whose own trees are to be fitted.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +58,7 @@ impl LastFit {
         self.asked = now;
     }
 
-    /// Takes note that something came of it.
+    /// Takes note that it was made, so that it is not tried again before the next is due.
     pub(super) const fn succeeded(&mut self) {
         self.failures = 0;
     }
@@ -77,10 +72,9 @@ pub(super) fn due(
     hour: i64,
     now: Timestamp,
 ) -> Option<LastFit> {
-    let daily = newest(DAY, hour * HOUR, now)?;
+    let daily = newest_daily(hour, now)?;
     let failed = last.filter(|last| last.failures > 0);
-    let rests = |last: &LastFit| RETRIED * (1 << last.failures.min(MOST_RESTS).saturating_sub(1));
-    if failed.is_some_and(|last| now.duration_since(last.asked) < rests(last)) {
+    if failed.is_some_and(|last| now.duration_since(last.asked) < rest_after(last.failures)) {
         return None;
     }
     let of_day = failed.is_some() || last.is_none_or(|last| last.end < daily);
@@ -94,7 +88,7 @@ pub(super) fn due(
     if !(of_day || has_changed) || history.known(Resolution::FiveMinutes) < LEAST {
         return None;
     }
-    let ends = [Some(daily), newest(HOUR, 0, now)];
+    let ends = [Some(daily), newest_hour(now)];
     let mut ends = ends.into_iter().flatten();
     let end = ends.find(|end| known_before(history, *end) >= LEAST)?;
     Some(LastFit {
@@ -107,12 +101,6 @@ pub(super) fn due(
             .map_or(0, |last| last.changes.saturating_add(1)),
         failures: last.map_or(0, |last| last.failures),
     })
-}
-
-/// The newest moment up to `now` that lies so many seconds after a multiple of `period`.
-fn newest(period: i64, after: i64, now: Timestamp) -> Option<Timestamp> {
-    let second = now.as_second();
-    Timestamp::from_second(second - (second - after).rem_euclid(period)).ok()
 }
 
 /// The 5-minute steps before `end` that are known.
@@ -135,6 +123,7 @@ mod tests {
     use crate::scaling::hpa_aware::PodCapacity;
     use crate::units::Ratio;
 
+    const DAY: i64 = 24 * 3600;
     const START: i64 = 1_800_000_000 - 1_800_000_000 % DAY;
 
     fn at(minute: i64) -> Timestamp {

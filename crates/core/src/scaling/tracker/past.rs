@@ -77,6 +77,13 @@ impl Tracker {
         }
     }
 
+    /// Takes note that nothing is to be learnt from the past of a load, so that it is not asked for again before its next turn.
+    pub fn fit_ended(&mut self, signal: &Signal) {
+        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
+            load.fit_ended();
+        }
+    }
+
     /// Takes note that nothing came of the fit of a load, so that it is tried again after a while.
     pub fn fit_failed(&mut self, signal: &Signal, now: Timestamp) {
         for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {

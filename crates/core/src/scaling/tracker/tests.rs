@@ -3,6 +3,7 @@
 
 mod direct;
 mod expected;
+mod traffic;
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
@@ -90,6 +91,7 @@ impl Run {
             })
         });
         let input = TickInput {
+            traffic: None,
             now: time(tick),
             current: self.current,
             ready: self.current,
@@ -169,6 +171,7 @@ fn targets_that_tick_together_decide_as_each_alone() {
             tracker: &mut run.tracker,
             policy: &run.policy,
             input: TickInput {
+                traffic: None,
                 now: at,
                 current: run.current,
                 ready: run.current,
@@ -242,6 +245,7 @@ fn a_panic_in_one_target_is_that_targets_alone() {
             tracker: &mut run.tracker,
             policy: &run.policy,
             input: TickInput {
+                traffic: None,
                 now: at,
                 current: run.current,
                 ready: run.current,
@@ -445,6 +449,7 @@ fn a_load_that_is_not_forecast_has_no_model_and_proposes_nothing() {
             .measure(&Signal::MEMORY, &LoadSample::of_moment(hill(tick), at), at)
             .unwrap();
         let input = TickInput {
+            traffic: None,
             now: at,
             current: 5,
             ready: 5,
@@ -618,6 +623,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
         });
         tracker.keep_pasts(&[signals(), reacted_to].concat());
         let input = TickInput {
+            traffic: None,
             now: time(tick),
             current: 5,
             ready: 5,

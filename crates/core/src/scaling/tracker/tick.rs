@@ -11,6 +11,8 @@ use crate::scaling::hpa::{Condition, Event, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::input::Estimate;
 use crate::scaling::signal::{Signal, ValueScope};
+use crate::scaling::traffic_fit::TrafficFit;
+use crate::scaling::traffic_need::TrafficStanding;
 use crate::scaling::trial::Tried;
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
@@ -42,10 +44,42 @@ pub struct TickInput<'a> {
     pub models: Option<ModelSet>,
     /// The signals that the target scales by.
     pub signals: &'a [ScaledSignal],
+    /// The traffic that it names; `None` where it names none.
+    pub traffic: Option<TrafficInput<'a>>,
     /// The floor that is in force, as the record of the bounds has it.
     pub recorded: Option<Floor>,
     /// The parameters that the models of all targets share.
     pub shared: &'a Shared,
+}
+
+/// The traffic that comes to a target, beside the loads that it scales by.
+#[derive(Debug, Clone, Copy)]
+pub struct TrafficInput<'a> {
+    /// Its kinds in the order of the model, each with the amount that one Pod carries at the target; none
+    /// without a model.
+    pub kinds: &'a [ScaledSignal],
+    pub fit: &'a TrafficFit,
+    /// The load that the model tells of each replica.
+    pub of: &'a Signal,
+    /// What each replica is to carry of it at most, in its base unit.
+    pub target: f64,
+}
+
+impl<'a> TickInput<'a> {
+    /// What is scaled by a signal; that of a load counts before that of traffic. `None` where nothing is.
+    pub(super) fn scaled(&self, signal: &Signal) -> Option<&'a ScaledSignal> {
+        let traffic = self.traffic.map_or(&[][..], |traffic| traffic.kinds);
+        let mut all = self.signals.iter().chain(traffic);
+        all.find(|scaled| scaled.signal == *signal)
+    }
+
+    /// The models that predict a signal. Traffic is always forecast by its peaks.
+    pub(super) fn models_of(&self, signal: &Signal) -> Option<ModelSet> {
+        let is_load = self.signals.iter().any(|scaled| scaled.signal == *signal);
+        let scaled = self.scaled(signal).filter(|scaled| scaled.is_forecast);
+        let models = self.models.filter(|_| scaled.is_some());
+        models.map(|models| if is_load { models } else { ModelSet::Auto })
+    }
 }
 
 /// The reaction to the load as it is now.
@@ -71,8 +105,11 @@ pub struct Reconciled<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TickReport {
     pub decision: Decision,
-    /// The loads, in the order of the signals that the target scales by.
+    /// The loads, in the order of the signals that the target scales by, and after them the traffic that a
+    /// model makes replicas of.
     pub loads: Vec<LoadReport>,
+    /// What is known of the traffic that it names, and what came of the fit of its model.
+    pub traffic: Option<TrafficReport>,
     /// What passes between a load and the capacity for it; its part that is still to come is what was
     /// predicted ahead.
     pub horizon: Horizon,
@@ -81,6 +118,13 @@ pub struct TickReport {
     pub contribution: Option<Contribution>,
     /// What the HPA's algorithm tells of the target, where it is run here.
     pub hpa: Option<Box<HpaReport>>,
+}
+
+/// The traffic that a target names, at one tick.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrafficReport {
+    pub standing: TrafficStanding,
+    pub fit: TrafficFit,
 }
 
 /// Conditions and Events of the HPA's algorithm.

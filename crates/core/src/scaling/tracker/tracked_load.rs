@@ -10,7 +10,7 @@ use super::learnt::Learnt;
 use super::own_fit::{self, LastFit};
 use super::recent_lag::RecentLag;
 use super::tick::TickInput;
-use super::tracked_peaks::{Known, TrackedPeaks, Upto, scaled};
+use super::tracked_peaks::{Known, TrackedPeaks, Upto};
 use crate::forecast::{
     BRIDGED, Between, Context, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks,
     Request, Resolution, SampleError, ScoredModel, Selected, Series, Shared,
@@ -121,8 +121,7 @@ impl TrackedLoad {
 
     /// True where the target's load in this signal is forecast.
     pub(super) fn is_forecast(&self, input: &TickInput<'_>) -> bool {
-        let scaled = scaled(input, &self.signal);
-        input.models.is_some() && scaled.is_some_and(|scaled| scaled.is_forecast)
+        input.models_of(&self.signal).is_some()
     }
 
     /// True where the history lies so far ahead of now that the rings cannot tell the times apart.
@@ -152,7 +151,7 @@ impl TrackedLoad {
         input: &TickInput<'_>,
         carried: &Carried,
     ) {
-        let models = input.models.filter(|_| self.is_forecast(input));
+        let models = input.models_of(&self.signal);
         let alone = models.filter(|models| *models != ModelSet::Auto);
         if alone.is_none() {
             (self.model, self.taken) = (None, None);
@@ -219,7 +218,7 @@ impl TrackedLoad {
         if let Some(newest) = newest {
             let upto = Upto { newest, window };
             let known = Known {
-                scaled: scaled(input, signal),
+                scaled: input.scaled(signal),
                 policy,
                 lag,
                 carried,
@@ -238,9 +237,7 @@ impl TrackedLoad {
     /// its past was and would have been with them.
     pub(super) fn adopt(&mut self, learnt: Learnt) {
         let Learnt { own, trial, highs } = learnt;
-        if let Some(fit) = &mut self.fit {
-            fit.succeeded();
-        }
+        self.fit_ended();
         self.history.take_highs(&highs);
         if let Some(peaks) = &mut self.peaks {
             peaks.adopt(own.as_ref(), trial);
@@ -281,6 +278,13 @@ impl TrackedLoad {
     pub(super) const fn fit_failed(&mut self, now: Timestamp) {
         if let Some(fit) = &mut self.fit {
             fit.failed(now);
+        }
+    }
+
+    /// Takes note that a fit was made, whatever came of it.
+    pub(super) const fn fit_ended(&mut self) {
+        if let Some(fit) = &mut self.fit {
+            fit.succeeded();
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::carried::Carried;
-use super::tick::{ScaledSignal, TickInput};
+use super::tick::ScaledSignal;
 use crate::forecast::{
     Cover, Followed, History, OwnPeaks, PeakForecaster, Selected, Shared, Trust,
 };
@@ -206,12 +206,4 @@ fn too_much(
     let ready = carried.ready(middle, start_up)?;
     let enough = f64::from(ready) * scaled.capacity.request() * scaled.capacity.target() * TOO_MUCH;
     Some(minute.load > enough && ready < policy.bounds.max())
-}
-
-/// What a load of the target is scaled by.
-pub(super) fn scaled<'a>(
-    input: &TickInput<'a>,
-    signal: &crate::scaling::signal::Signal,
-) -> Option<&'a ScaledSignal> {
-    input.signals.iter().find(|scaled| scaled.signal == *signal)
 }

@@ -6,16 +6,20 @@ use super::problem::Problem;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus, settle};
 use crate::excerpt::excerpt;
-use evenkeel_core::forecast::{Distrust, Rival, Trust};
-use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport};
+use evenkeel_core::forecast::{Distrust, HeldOutDay, Rival, TrafficModel, Trust};
+use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport, TrafficReport};
 use evenkeel_core::scaling::trial::Tried;
 use evenkeel_core::scaling::worth::{self, Verdict};
-use evenkeel_core::scaling::{LimitedBy, hpa};
+use evenkeel_core::scaling::{
+    AcceptedTraffic, LimitedBy, TrafficFit, TrafficRefusal, TrafficStanding, hpa,
+};
 
 /// The condition that a forecast is trusted.
 pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
 /// The condition that floors would be, or are, worth what they cost.
 pub const WORTH_ENABLING: &str = "WorthEnabling";
+/// The condition that a model makes replicas of the traffic that the target names.
+pub const TRAFFIC_MODEL: &str = "TrafficModel";
 /// The condition that every load has a fresh measurement.
 pub const METRICS_AVAILABLE: &str = "MetricsAvailable";
 /// The condition that the bounds are left to another writer.
@@ -48,6 +52,7 @@ pub(super) fn kinds() -> Vec<&'static str> {
     let own = [
         FORECAST_TRUSTED,
         WORTH_ENABLING,
+        TRAFFIC_MODEL,
         METRICS_AVAILABLE,
         FLOOR_CONTESTED,
         REPLICAS_CONTESTED,
@@ -93,6 +98,7 @@ pub(super) fn of(
     found.extend(of_hpa(report));
     found.extend(forecast_trusted(loads));
     found.extend(worth_enabling(loads));
+    found.extend(report.and_then(traffic_model));
     found.extend(metrics_available(loads, circumstances));
     found.extend(of_problems(&resolved.problems));
     if resolved.is_contested() {
@@ -174,6 +180,64 @@ fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
         message: messages.join("; "),
         ..chosen.clone()
     })
+}
+
+/// It holds where replicas are made of the traffic; else it says why not.
+fn traffic_model(report: &TickReport) -> Option<Condition> {
+    let TrafficReport { standing, fit } = report.traffic.as_ref()?;
+    let (reason, message) = match (fit, standing) {
+        (TrafficFit::Accepted(accepted), TrafficStanding::Without { why, .. }) => {
+            let explained = percent(accepted.model.held_out.explained);
+            let message = format!("the traffic explains {explained} of a day, but {why}");
+            return Some(Condition::new(
+                TRAFFIC_MODEL,
+                false,
+                "TargetTooLow",
+                message,
+            ));
+        }
+        (TrafficFit::Accepted(accepted), _) => {
+            return Some(Condition::new(
+                TRAFFIC_MODEL,
+                true,
+                "Explained",
+                explained(accepted),
+            ));
+        }
+        (TrafficFit::Awaited, TrafficStanding::Without { why, .. }) => ("Awaited", why.clone()),
+        (TrafficFit::Refused(TrafficRefusal { reason, why }), _) => (*reason, why.clone()),
+        (TrafficFit::Awaited, _) => return None,
+    };
+    let message = excerpt(&message, LONGEST_MESSAGE);
+    Some(Condition::new(TRAFFIC_MODEL, false, reason, message))
+}
+
+/// What a model explains, with its figures.
+fn explained(accepted: &AcceptedTraffic) -> String {
+    let TrafficModel {
+        utilisation,
+        learnt: (from, to),
+        held_out,
+        ..
+    } = &accepted.model;
+    let HeldOutDay {
+        error,
+        linear_error,
+        explained,
+        explained_without,
+        ..
+    } = held_out;
+    format!(
+        "the traffic explains {} of a day that the model had not seen ({} from replicas and time alone), with a mean \
+         error of {error:.1} of {utilisation} each ({linear_error:.1} by its linear part alone); fitted on {from:.0} \
+         to {to:.0}",
+        percent(*explained),
+        percent(*explained_without)
+    )
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// It holds where floors on one of the loads would have been worth it; the figures of all loads stand in it.

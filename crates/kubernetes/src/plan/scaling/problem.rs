@@ -55,6 +55,8 @@ pub enum Problem {
     NoRequests(Box<Signal>),
     /// A signal that it scales by cannot be had, and why.
     SignalUnknown { signal: Box<Signal>, why: String },
+    /// The traffic alone is to be forecast, and none is named.
+    TrafficMissing,
     /// The workload is not there.
     NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject.
@@ -80,7 +82,7 @@ impl Problem {
     pub(super) const PAUSED: &'static str = "Paused";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 19] = [
+    pub(super) const KINDS: [&'static str; 20] = [
         Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
@@ -100,6 +102,7 @@ impl Problem {
         "InvalidTarget",
         "NoCount",
         "PodsUnknown",
+        "TrafficMissing",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -125,6 +128,7 @@ impl Problem {
             Self::InvalidTarget(_) => 16,
             Self::NoCount(..) => 17,
             Self::PodsUnknown(_) => 18,
+            Self::TrafficMissing => 19,
         }]
     }
 }
@@ -178,6 +182,9 @@ impl fmt::Display for Problem {
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
+            Self::TrafficMissing => f.write_str(
+                "evenkeel.dev/predict is traffic, and evenkeel.dev/traffic names none: nothing is forecast",
+            ),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
             Self::Quarantined { panicked, until } => write!(
@@ -216,6 +223,7 @@ mod tests {
                 signal: Box::new(Signal::CPU),
                 why: String::new(),
             },
+            Problem::TrafficMissing,
             Problem::NoWorkload(web()),
             Problem::Paused,
             Problem::Quarantined {

@@ -64,7 +64,7 @@ pub(super) fn accepted(
     let own = matches!(
         signal,
         Signal::PromQl(PromQl {
-            metric: PromQlMetric::Own,
+            metric: PromQlMetric::Own | PromQlMetric::Traffic(_),
             ..
         })
     );

@@ -5,7 +5,7 @@ use super::observed::Observed;
 use super::settings::Settings;
 use crate::kinds::Kind;
 use crate::meta::Meta;
-use crate::scaling_policy::ScalingPolicy;
+use crate::scaling_policy::{Predict, ScalingPolicy};
 use evenkeel_core::scaling::{Mode, Risk};
 
 /// The wishes of a target's objects for its scaling.
@@ -47,6 +47,11 @@ impl RequestedPolicy {
     /// True where the objects or their namespace ask for anything.
     pub(super) fn by_anybody(&self, observed: &Observed) -> bool {
         self.asks || observed.namespace_policy.scaling.is_some()
+    }
+
+    /// What loads are predicted with.
+    pub(super) fn predict(&self, settings: &Settings) -> Predict {
+        self.policy.predict.unwrap_or(settings.predict)
     }
 
     /// The mode of the target; `has_owner` where the object that carries its status is known.

@@ -1,16 +1,18 @@
 //! One target as a tick needs it, and the bounds within which it is decided.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::hpa_input::HpaInput;
 use super::query::Question;
+use super::traffic::TargetTraffic;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::contribution::{Contribution, merge};
 use evenkeel_core::scaling::hpa::Spec;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
+use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, TrafficInput};
 use evenkeel_core::scaling::{Bounds, Floor, ObjectBounds, Policy};
 
 /// Who reacts to the load of a target as it is now.
@@ -34,6 +36,8 @@ pub struct Target {
     pub signals: Vec<ScaledSignal>,
     /// How each of them is asked for, in their order.
     pub questions: Vec<Question>,
+    /// The traffic that it names, beside these.
+    pub traffic: Option<TargetTraffic>,
     /// Who reacts to its load as it is now.
     pub reaction: TargetReaction,
     /// The replicas that it has.
@@ -45,10 +49,21 @@ pub struct Target {
 }
 
 impl Target {
-    /// The signals that it scales by, each with its question.
+    /// The signals that it scales by and those of its traffic, each with its question.
     pub fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
-        let signals = self.signals.iter().map(|one| &one.signal);
-        signals.zip(&self.questions)
+        let kinds = self.traffic.iter().flat_map(|traffic| &traffic.kinds);
+        let traffic = self.traffic.iter().flat_map(|traffic| &traffic.questions);
+        let signals = self.signals.iter().chain(kinds).map(|one| &one.signal);
+        signals.zip(self.questions.iter().chain(traffic))
+    }
+
+    /// The signals that it scales by and those of its traffic.
+    #[must_use]
+    pub fn measured(&self) -> Cow<'_, [ScaledSignal]> {
+        match &self.traffic {
+            None => Cow::Borrowed(&self.signals),
+            Some(traffic) => Cow::Owned([&*self.signals, &*traffic.kinds].concat()),
+        }
     }
 
     /// The bounds as an object would have them.
@@ -82,13 +97,14 @@ impl Target {
     }
 
     /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
-    /// `measured`, and knows nothing without.
+    /// `measured`, and knows nothing without. `traffic` is what is known of its traffic.
     #[must_use]
     pub fn input<'a>(
         &'a self,
         now: Timestamp,
         shared: &'a Shared,
         measured: Option<&'a HpaInput>,
+        traffic: Option<TrafficInput<'a>>,
     ) -> TickInput<'a> {
         let reaction = match (&self.reaction, measured) {
             (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),
@@ -104,6 +120,7 @@ impl Target {
             reaction,
             models: self.models,
             signals: &self.signals,
+            traffic,
             recorded: self.floor,
             shared,
         }

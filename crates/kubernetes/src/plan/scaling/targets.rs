@@ -20,6 +20,7 @@ use super::requested::RequestedPolicy;
 use super::settings::Settings;
 use super::target::{Target, TargetReaction};
 use super::target_ref::TargetRef;
+use super::traffic;
 use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::kinds::Kind;
@@ -219,13 +220,22 @@ impl Rules<'_> {
             .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
         let metrics = target_metrics(self.observed, self.requested, self.settings.queries);
         let signals = scaled_signals(self.observed, self.requested, &metrics, &mut problems)?;
-        let (signals, questions) = signals.into_iter().unzip();
+        let (mut signals, questions): (Vec<_>, Vec<_>) = signals.into_iter().unzip();
+        let (requested, observed) = (self.requested, self.observed);
+        let traffic = traffic::of(
+            requested,
+            observed,
+            self.settings,
+            &mut signals,
+            &mut problems,
+        );
         let target = Target {
             namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
             models: self.models(),
             signals,
             questions,
+            traffic,
             reaction: self.reaction(mode, bounds, &metrics.accepted)?,
             current,
             ready: self.ready(),
@@ -294,9 +304,8 @@ impl Rules<'_> {
     }
 
     fn models(&self) -> Option<ModelSet> {
-        let requested = self.requested.policy.predict;
-        match requested.unwrap_or(self.settings.predict) {
-            Predict::Auto => Some(ModelSet::Auto),
+        match self.requested.predict(self.settings) {
+            Predict::Auto | Predict::Traffic => Some(ModelSet::Auto),
             Predict::DsHpa => Some(ModelSet::SHpa),
             Predict::Off => None,
         }

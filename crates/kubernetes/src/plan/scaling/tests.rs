@@ -313,6 +313,7 @@ fn context(now: Timestamp) -> Context<'static> {
 fn report(floor: Option<i32>, second: i64) -> TickReport {
     let replicas = floor.unwrap_or(2);
     TickReport {
+        traffic: None,
         decision: Decision {
             replicas,
             reason: format!("the floor is to be {replicas}"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::controller::scaling::targets::fits::{FitBatch, FitPast, Fitted};
+use crate::controller::scaling::targets::{FitBatch, FitEnd, FitPast, Fitted, Lane};
 use evenkeel_core::forecast::{Node, OwnPeaks, Resolution, Trees};
 use evenkeel_core::scaling::signal::{PromQl, Signal};
 use evenkeel_core::scaling::tracker::Learnt;
@@ -32,7 +32,8 @@ fn known(at: i64) -> Three {
 
 /// The batches that are due at a time, one after the other.
 fn due(three: &mut Three, at: i64) -> Vec<FitBatch> {
-    std::iter::from_fn(|| three.targets.next_fits(second(at))).collect()
+    let next = || three.targets.next_fits(Lane::Workloads, second(at));
+    std::iter::from_fn(next).collect()
 }
 
 fn names(batches: &[FitBatch]) -> BTreeSet<String> {
@@ -46,11 +47,11 @@ fn trees(window: usize) -> OwnPeaks {
     OwnPeaks::new(window, [trees(), trees(), trees()])
 }
 
-fn learnt(own: Option<OwnPeaks>) -> Learnt {
-    Learnt {
+fn learnt(own: Option<OwnPeaks>) -> FitEnd {
+    FitEnd::Learnt(Box::new(Learnt {
         own: own.map(Arc::new),
         ..Learnt::default()
-    }
+    }))
 }
 
 /// The models of the targets' loads, with the means that they forecast.
@@ -106,9 +107,9 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
         .flat_map(|batch| batch.loads);
     let loads: Vec<_> = loads.collect();
     for load in &loads {
-        let learnt = learnt(Some(trees(load.window)));
+        let end = learnt(Some(trees(load.window)));
         let load = load.clone();
-        three.targets.take_fitted(Fitted { load, learnt });
+        three.targets.take_fitted(Fitted { load, end }, second(15));
     }
     let own = models(&three.tick(30, &[]));
     assert!(is_all(&own, "own"), "{own:?}");
@@ -116,21 +117,66 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
         assert!((own - global - 500.0).abs() < 50.0, "{own} {global}");
     }
     for load in loads {
-        let learnt = learnt(None);
-        three.targets.take_fitted(Fitted { load, learnt });
+        let end = learnt(None);
+        three.targets.take_fitted(Fitted { load, end }, second(30));
     }
     let after = models(&three.tick(45, &[]));
     assert!(after.len() == 2 && is_all(&after, "global"), "{after:?}");
 }
 
+/// Tells that the fits of some batches ended so.
+fn end(three: &mut Three, batches: Vec<FitBatch>, end: impl Fn() -> FitEnd, at: i64) {
+    for load in batches.into_iter().flat_map(|batch| batch.loads) {
+        let fitted = Box::new(Fitted { load, end: end() });
+        three.targets.take_told(FitTold::Trees(fitted), second(at));
+    }
+}
+
+/// The harm: a Prometheus that was away for some minutes at a target's hour left it without trees for a day.
+#[test]
+fn a_fit_that_failed_is_tried_again_on_the_same_past_and_one_on_too_short_a_past_is_not() {
+    let mut three = known(0);
+    let first = due(&mut three, 0);
+    let asked: Vec<_> = first
+        .iter()
+        .map(|batch| (batch.end, batch.loads.clone()))
+        .collect();
+    end(&mut three, first, || FitEnd::Failed, 60);
+    assert!(due(&mut three, 60 + 15 * 60 - 1).is_empty());
+    let again = due(&mut three, 60 + 15 * 60);
+    let asked_again: Vec<_> = again
+        .iter()
+        .map(|batch| (batch.end, batch.loads.clone()))
+        .collect();
+    assert_eq!(asked_again, asked);
+    end(&mut three, again, || FitEnd::TooShort, 1200);
+    assert!(
+        due(&mut three, 3600 - 1).is_empty(),
+        "its own hour is the next"
+    );
+}
+
+#[test]
+fn targets_whose_replicas_follow_are_fitted_before_those_that_recommend() {
+    let first = |mode: &str| {
+        let mut three = known(0);
+        three.middle = observed("b", mode);
+        three.tick(15, &[]);
+        let batches = due(&mut three, 15);
+        batches[0].loads[0].workload().workload
+    };
+    assert_eq!(&*first("recommend"), "Deployment/a", "by their hours");
+    assert_eq!(&*first("floor"), "Deployment/b");
+}
+
 #[test]
 fn what_came_of_a_target_that_is_gone_is_left() {
     let mut three = known(0);
-    let batch = three.targets.next_fits(second(0)).unwrap();
+    let batch = three.targets.next_fits(Lane::Workloads, second(0)).unwrap();
     three.targets.states.clear();
     for load in batch.loads {
-        let learnt = learnt(Some(trees(load.window)));
-        three.targets.take_fitted(Fitted { load, learnt });
+        let end = learnt(Some(trees(load.window)));
+        three.targets.take_fitted(Fitted { load, end }, second(0));
     }
     assert!(three.targets.states.is_empty());
 }
@@ -164,7 +210,7 @@ fn a_load_without_a_past_to_be_had_is_never_due() {
         (rollout, queue, Some(FitPast::Query("sum(queue)".into()))),
     ] {
         assert_eq!(
-            super::super::fits::past(&key, &state, &signal),
+            super::super::fit_past::past(&key, &state, &signal),
             expected,
             "{signal}"
         );

@@ -159,6 +159,7 @@ impl Directly {
         let told = self.told;
         let scaled = signals();
         let input = TickInput {
+            traffic: None,
             now: time(tick),
             current: self.run.current,
             ready: self.run.current,

@@ -85,6 +85,7 @@ fn what_grows_with_the_pods_is_not_expected() {
         ..signals()[0].clone()
     }];
     let input = TickInput {
+        traffic: None,
         now: at,
         current: 5,
         ready: 5,

@@ -45,7 +45,7 @@ impl Replica {
         let readings = readings(&observed, millicores, now);
         let measured = HpaInput::new(&observed, readings, known);
         let shared = Shared::default();
-        let input = target.input(now, &shared, Some(&measured));
+        let input = target.input(now, &shared, Some(&measured), None);
         let report = self.tracker.tick(&target.policy, &input);
         let context = context(now);
         plan(

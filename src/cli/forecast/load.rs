@@ -1,11 +1,12 @@
-//! A load to be tested on, with the name that it has in tables.
+//! A load without gaps to be learnt from and judged on, with the name that it has in tables.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use super::file::{self, Selection};
+use super::grid::Sample;
+use crate::cli::output::Failure;
 use evenkeel_core::forecast::backtest::Recorded;
-
-use crate::cli::forecast::grid::Sample;
 
 pub(super) struct Load {
     /// The name of the file without `.csv`.
@@ -13,13 +14,25 @@ pub(super) struct Load {
     pub(super) recorded: Recorded,
 }
 
+/// The load in a file, to be judged up to `horizon`; of several columns of values, the one of this name.
+pub(super) fn read(
+    path: &Path,
+    column: Option<&str>,
+    horizon: NonZeroUsize,
+) -> Result<Load, Failure> {
+    let wanted = Selection {
+        column,
+        from: None,
+        to: None,
+    };
+    let samples = file::read(path, &wanted)?;
+    Load::new(path, &samples, horizon)
+        .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
+}
+
 impl Load {
     /// The samples of the file `path`, to be judged up to `horizon`.
-    pub(super) fn new(
-        path: &Path,
-        samples: &[Sample],
-        horizon: NonZeroUsize,
-    ) -> Result<Self, String> {
+    fn new(path: &Path, samples: &[Sample], horizon: NonZeroUsize) -> Result<Self, String> {
         let values = samples.iter().map(|&Sample { at, value }| {
             let missing = || {
                 format!("the value at {at} is missing; accepted: a value at each step of the grid")

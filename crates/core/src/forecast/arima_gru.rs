@@ -1,0 +1,149 @@
+//! `arima-gru`: what ARIMA forecasts, and what networks tell of what it misses (`[CLBP]` 3.10 to 3.12).
+//!
+//! e_t = T_t − L'_t are the errors of ARIMA's forecasts of the next step (3.10). Networks of gated recurrent units
+//! read the last 32 of them (3.11) and answer what ARIMA will miss at each step of the horizon, which is added to what
+//! it says (3.12). They learn from the errors of the newest 8,000 values, of which ARIMA's own parameters are
+//! estimated on the last 2,000.
+
+use std::num::NonZeroUsize;
+
+use super::arima::Arima;
+use super::gru::{LEAST, NETWORK_ROWS, NETWORK_WINDOW, add, keep, told};
+use super::network::{Corrector, Example};
+use super::not_ready::NotEnoughHistory;
+use super::point_model::PointModel;
+use super::trainer::Trainer;
+
+/// `arima-gru`, with what was estimated last.
+#[derive(Debug, Clone)]
+pub(super) struct ArimaGru {
+    horizon: NonZeroUsize,
+    arima: Arima,
+    fitted: Option<Corrector>,
+    followed: Followed,
+}
+
+/// How ARIMA fares.
+#[derive(Debug, Clone, Default)]
+struct Followed {
+    /// Values since the last restart, as far as they are counted.
+    have: usize,
+    /// The newest errors, the last one at the end.
+    errors: Vec<f64>,
+}
+
+impl Followed {
+    /// Takes a value, and what `arima` would have said of it.
+    fn observe(&mut self, arima: &mut Arima, value: f64) {
+        if self.have >= arima.need() {
+            let mut expected = [0.0];
+            arima.predict(&mut expected);
+            keep(&mut self.errors, value - expected[0], NETWORK_WINDOW);
+        } else {
+            self.have += 1;
+        }
+        arima.observe(value);
+    }
+}
+
+impl ArimaGru {
+    /// Networks for `horizon` steps; what they add to further ones stays as at the last of these.
+    pub(super) fn towards(horizon: NonZeroUsize) -> Self {
+        Self {
+            horizon,
+            arima: Arima::default(),
+            fitted: None,
+            followed: Followed::default(),
+        }
+    }
+
+    /// What `arima` missed on the newest of `values`.
+    fn examples(&self, mut arima: Arima, values: &[f64]) -> Vec<Example> {
+        let mut followed = Followed::default();
+        let horizon = self.horizon.get();
+        let newest = &values[values.len().saturating_sub(NETWORK_ROWS)..];
+        let mut examples = Vec::new();
+        for (&value, after) in newest.iter().zip(1..) {
+            followed.observe(&mut arima, value);
+            let Some(coming) = newest.get(after..after + horizon) else {
+                break;
+            };
+            if followed.errors.len() == NETWORK_WINDOW {
+                let mut expected = vec![0.0; horizon];
+                arima.predict(&mut expected);
+                let missed = coming.iter().zip(expected);
+                examples.push(Example {
+                    recent: followed.errors.clone(),
+                    missed: missed.map(|(value, expected)| value - expected).collect(),
+                });
+            }
+        }
+        examples
+    }
+}
+
+impl PointModel for ArimaGru {
+    const NAME: &'static str = "arima-gru";
+
+    fn need(&self) -> usize {
+        let first = self.arima.need() + NETWORK_WINDOW;
+        if self.fitted.is_some() {
+            first
+        } else {
+            first + LEAST + self.horizon.get()
+        }
+    }
+
+    fn fit(
+        &mut self,
+        values: &[f64],
+        trainer: Option<&dyn Trainer>,
+    ) -> Result<usize, NotEnoughHistory> {
+        let not_enough = NotEnoughHistory {
+            need: Arima::default().need() + NETWORK_WINDOW + LEAST + self.horizon.get(),
+            have: values.len(),
+        };
+        let trainer = trainer.filter(|_| values.len() >= not_enough.need);
+        let trainer = trainer.ok_or(not_enough)?;
+        let arima = Arima::fitted(values)?;
+        let examples = self.examples(arima.clone(), values);
+        let fitted = Corrector::fitted(&examples, self.fitted.as_ref(), trainer);
+        self.fitted = Some(fitted.ok_or(not_enough)?);
+        self.arima = arima;
+        self.followed = Followed::default();
+        Ok(values.len().min(NETWORK_ROWS))
+    }
+
+    fn is_fitted(&self) -> bool {
+        self.fitted.is_some()
+    }
+
+    fn summary(&self) -> Option<String> {
+        let (networks, weights) = self.fitted.as_ref()?.counts();
+        let linear = self.arima.summary()?;
+        Some(format!("{}; {linear}", told(networks, weights)))
+    }
+
+    fn observe(&mut self, value: f64) {
+        self.followed.observe(&mut self.arima, value);
+    }
+
+    fn restart(&mut self) {
+        self.arima.restart();
+        self.followed = Followed::default();
+    }
+
+    fn predict(&self, means: &mut [f64]) {
+        self.arima.predict(means);
+        if let Some(fitted) = &self.fitted {
+            add(means, &fitted.answer(&self.followed.errors));
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let fitted = self.fitted.as_ref();
+        self.arima.heap_bytes()
+            + self.followed.errors.capacity() * size_of::<f64>()
+            + fitted.map_or(0, Corrector::heap_bytes)
+    }
+}

@@ -1,0 +1,153 @@
+//! `gru`: gated recurrent units on the last 32 changes of the load, relative to its last value.
+//!
+//! (y_{t−i} − y_t) / s of the last 32 values goes through networks of some units each (`[CLBP]` 3.3.2, 3.5 to 3.8), which answer
+//! (y_{t+h} − y_t) / s for every step of the horizon at once; s is the mean size of these differences, and what is
+//! minimised the absolute error. Levels themselves would break after every shift. Which weights come of it is the
+//! trainer's doing; it holds the newest rows back and takes what helps there, down to nothing at all, which is the
+//! last value. Later estimations go on from the weights that are there.
+
+use std::num::NonZeroUsize;
+
+use super::network::{Corrector, Example};
+use super::not_ready::NotEnoughHistory;
+use super::point_model::PointModel;
+use super::trainer::Trainer;
+
+/// The number of newest values that networks learn from.
+pub const NETWORK_ROWS: usize = 8000;
+/// The rows that there have to be.
+pub(super) const LEAST: usize = 60;
+/// The differences that are read.
+pub const NETWORK_WINDOW: usize = 32;
+/// The origins that intervals are first learnt on.
+pub(super) const JUDGED: usize = 500;
+
+/// `gru`, with the networks that were fitted last.
+#[derive(Debug, Clone)]
+pub(super) struct GruModel {
+    horizon: NonZeroUsize,
+    fitted: Option<Corrector>,
+    /// The newest values, the last one at the end.
+    values: Vec<f64>,
+}
+
+impl GruModel {
+    /// Networks for `horizon` steps; further ones stay as the last of these.
+    pub(super) const fn towards(horizon: NonZeroUsize) -> Self {
+        Self {
+            horizon,
+            fitted: None,
+            values: Vec::new(),
+        }
+    }
+
+    /// The values that an estimation takes.
+    const fn enough(&self) -> usize {
+        LEAST + NETWORK_WINDOW + self.horizon.get()
+    }
+}
+
+/// The differences of all but the last value from it.
+fn differences(values: &[f64]) -> Vec<f64> {
+    let Some((last, before)) = values.split_last() else {
+        return Vec::new();
+    };
+    before.iter().map(|value| value - last).collect()
+}
+
+impl PointModel for GruModel {
+    const NAME: &'static str = "gru";
+
+    fn need(&self) -> usize {
+        if self.fitted.is_some() {
+            NETWORK_WINDOW + 1
+        } else {
+            self.enough()
+        }
+    }
+
+    fn fit(
+        &mut self,
+        values: &[f64],
+        trainer: Option<&dyn Trainer>,
+    ) -> Result<usize, NotEnoughHistory> {
+        let not_enough = NotEnoughHistory {
+            need: self.enough(),
+            have: values.len(),
+        };
+        let trainer = trainer.filter(|_| values.len() >= not_enough.need);
+        let trainer = trainer.ok_or(not_enough)?;
+        let newest = &values[values.len().saturating_sub(NETWORK_ROWS)..];
+        let origins = newest.windows(NETWORK_WINDOW + 1 + self.horizon.get());
+        let example = |values: &[f64]| {
+            let (known, coming) = values.split_at(NETWORK_WINDOW + 1);
+            let rise = |value: &f64| value - known[NETWORK_WINDOW];
+            Example {
+                recent: differences(known),
+                missed: coming.iter().map(rise).collect(),
+            }
+        };
+        let examples: Vec<Example> = origins.map(example).collect();
+        let fitted = Corrector::fitted(&examples, self.fitted.as_ref(), trainer);
+        self.fitted = Some(fitted.ok_or(not_enough)?);
+        self.values.clear();
+        Ok(values.len().min(NETWORK_WINDOW + 1 + JUDGED))
+    }
+
+    fn is_fitted(&self) -> bool {
+        self.fitted.is_some()
+    }
+
+    fn summary(&self) -> Option<String> {
+        let (networks, weights) = self.fitted.as_ref()?.counts();
+        Some(told(networks, weights))
+    }
+
+    fn observe(&mut self, value: f64) {
+        keep(&mut self.values, value, NETWORK_WINDOW + 1);
+    }
+
+    fn restart(&mut self) {
+        self.values.clear();
+    }
+
+    fn predict(&self, means: &mut [f64]) {
+        let last = self.values.last().copied().unwrap_or_default();
+        means.fill(last);
+        if let Some(fitted) = &self.fitted {
+            add(means, &fitted.answer(&differences(&self.values)));
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let fitted = self.fitted.as_ref();
+        self.values.capacity() * size_of::<f64>() + fitted.map_or(0, Corrector::heap_bytes)
+    }
+}
+
+/// So many networks, in words.
+pub(super) fn told(networks: usize, weights: usize) -> String {
+    format!("{networks} networks of {weights} weights")
+}
+
+/// Adds a value to the newest `most`.
+pub(super) fn keep(values: &mut Vec<f64>, value: f64, most: usize) {
+    if values.len() >= most {
+        values.remove(0);
+    }
+    values.push(value);
+}
+
+/// Adds to each mean its correction; to those beyond, the last one.
+pub(super) fn add(means: &mut [f64], corrections: &[f64]) {
+    let Some(&last) = corrections.last() else {
+        return;
+    };
+    let corrections = corrections.iter().copied().chain(std::iter::repeat(last));
+    for (mean, correction) in means.iter_mut().zip(corrections) {
+        *mean += correction;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! What networks add to a forecast that is there, from what was new of late.
+//!
+//! Everything is divided by the mean size of what the window holds, so that a load that is twice as large or moves
+//! twice as much reads the same; errors count in the load's own unit all the same.
+
+use super::windowed::{GruNetwork, WindowRows};
+use crate::forecast::trainer::Trainer;
+use crate::units::{count_as_f64, narrowed};
+
+/// The least scale, as a share of that of all rows: where nothing moved for a while, a small change is small.
+const LEAST_SCALE: f64 = 0.1;
+/// A value beyond this many scales reads as one of so many.
+const MOST: f64 = 10.0;
+
+/// What was new before some origin, and what the forecasts made there missed.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::forecast) struct Example {
+    pub(in crate::forecast) recent: Vec<f64>,
+    pub(in crate::forecast) missed: Vec<f64>,
+}
+
+/// Networks whose answers are averaged, with the scale that they were fitted on.
+#[derive(Debug, Clone, Default)]
+pub(in crate::forecast) struct Corrector {
+    /// None where nothing moved at all.
+    networks: Box<[GruNetwork]>,
+    /// The mean scale of the examples.
+    scale: f64,
+}
+
+impl Corrector {
+    /// Fits networks on `examples`, the oldest first, going on from those of `before`. `None` where they cannot be.
+    pub(in crate::forecast) fn fitted(
+        examples: &[Example],
+        before: Option<&Self>,
+        trainer: &dyn Trainer,
+    ) -> Option<Self> {
+        let first = examples.first()?;
+        let sizes: f64 = examples.iter().map(|example| size(&example.recent)).sum();
+        let scale = sizes / count_as_f64(examples.len());
+        let mut this = Self {
+            networks: Box::default(),
+            scale,
+        };
+        if scale <= 0.0 || !scale.is_finite() {
+            // Nothing moved, or too much to tell: nothing is added.
+            return Some(this);
+        }
+        let mut rows = WindowRows::new(first.recent.len(), first.missed.len());
+        for Example { recent, missed } in examples {
+            let local = this.local(recent);
+            let missed = missed.iter().map(|missed| limited(missed / local));
+            let weight = limited(local / scale);
+            rows.push(window(recent, local), missed, weight);
+        }
+        let before = before.map_or(&[][..], |before| &before.networks);
+        this.networks = trainer.networks(&rows, before).ok()?.into();
+        Some(this)
+    }
+
+    fn local(&self, recent: &[f64]) -> f64 {
+        size(recent).clamp(LEAST_SCALE * self.scale, f64::MAX)
+    }
+
+    /// What is to be added to the forecast of each step after a time before which `recent` was new.
+    pub(in crate::forecast) fn answer(&self, recent: &[f64]) -> Vec<f64> {
+        let local = self.local(recent);
+        let window: Vec<f32> = window(recent, local).collect();
+        let Some((first, others)) = self.networks.split_first() else {
+            return Vec::new();
+        };
+        let mut sums: Vec<f64> = first.answer(&window).into_iter().map(f64::from).collect();
+        for network in others {
+            for (sum, answer) in sums.iter_mut().zip(network.answer(&window)) {
+                *sum += f64::from(answer);
+            }
+        }
+        let share = local / count_as_f64(self.networks.len());
+        sums.iter().map(|sum| sum * share).collect()
+    }
+
+    /// The number of networks, and of the weights of each.
+    pub(in crate::forecast) fn counts(&self) -> (usize, usize) {
+        let each = self.networks.first();
+        let each = each.map_or(0, |network| network.shape().count());
+        (self.networks.len(), each)
+    }
+
+    /// The memory outside, in bytes.
+    pub(in crate::forecast) fn heap_bytes(&self) -> usize {
+        let each = self.networks.iter();
+        each.map(|network| size_of::<GruNetwork>() + network.heap_bytes())
+            .sum()
+    }
+}
+
+/// The mean size of the values.
+fn size(values: &[f64]) -> f64 {
+    let each = 1.0 / count_as_f64(values.len().max(1));
+    values.iter().map(|value| value.abs() * each).sum()
+}
+
+fn window(recent: &[f64], scale: f64) -> impl Iterator<Item = f32> {
+    recent.iter().map(move |value| limited(value / scale))
+}
+
+fn limited(value: f64) -> f32 {
+    narrowed(value.clamp(-MOST, MOST)).unwrap_or_default()
+}

@@ -1,0 +1,73 @@
+//! What the traffic of a target asks for at one tick.
+
+use super::expected_load::{ExpectedLoad, LoadBasis};
+use super::signal::Signal;
+use super::traffic::NeedLimit;
+
+/// What is known of the traffic of a target that names some.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrafficStanding {
+    /// There is no model that turns it into replicas.
+    Without {
+        /// Why not, in words.
+        why: String,
+        /// True where that only waits for the first look at the past.
+        is_awaited: bool,
+    },
+    /// Some of it is not known as it is now.
+    Unknown,
+    /// It needs replicas.
+    Needs(TrafficNeed),
+}
+
+/// The replicas that traffic needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrafficNeed {
+    pub replicas: i32,
+    /// What each of them is told to carry, in the base unit of `of`; at most `target` unless the most
+    /// replicas are not enough.
+    pub utilisation: f64,
+    /// What each is to carry at most.
+    pub target: f64,
+    /// The load that replicas carry.
+    pub of: Signal,
+    /// The bound that keeps the count from what is needed.
+    pub limit: Option<NeedLimit>,
+    /// Each kind of traffic, in the order of the model.
+    pub kinds: Vec<TrafficOfKind>,
+}
+
+/// One kind of traffic, of all replicas together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrafficOfKind {
+    pub signal: Signal,
+    pub now: f64,
+    /// What replicas have to be ready for: a trusted forecast of it, or what there is now.
+    pub expected: ExpectedLoad,
+}
+
+impl TrafficStanding {
+    /// True where the traffic is not known, although it is known what it would need.
+    #[must_use]
+    pub const fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown)
+    }
+
+    /// What is needed, where that is known.
+    #[must_use]
+    pub const fn need(&self) -> Option<&TrafficNeed> {
+        match self {
+            Self::Needs(need) => Some(need),
+            Self::Without { .. } | Self::Unknown => None,
+        }
+    }
+}
+
+impl TrafficNeed {
+    /// True where more than the traffic of now is expected.
+    #[must_use]
+    pub fn is_forecast(&self) -> bool {
+        let mut kinds = self.kinds.iter();
+        kinds.any(|kind| kind.expected.basis == LoadBasis::Forecast)
+    }
+}

@@ -1,0 +1,291 @@
+//! Fitting of recurrent networks: back-propagation through time with AdamW, and the check that they are of use.
+//!
+//! The newest rows are held out: training ends once errors on these no longer shrink, the best weights are kept, and
+//! each step of the answer is multiplied by the factor from 0 to 1 that is best there, so that a network which has
+//! learnt nothing answers nothing. Several networks from different beginnings are averaged, each fitted on a thread
+//! of its own: threads change the time and not the result.
+
+mod adamw;
+mod gradient;
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use evenkeel_core::forecast::{Gru, GruNetwork, NetworkShape, ShapeError, WindowRows};
+use evenkeel_core::random::Random;
+use evenkeel_core::units::{count_as_f64, narrowed};
+
+pub(crate) use adamw::AdamW;
+use gradient::Backward;
+
+/// How networks are fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NetworkSettings {
+    /// The number of networks whose answers are averaged.
+    pub members: usize,
+    /// The units of each.
+    pub hidden: usize,
+    /// The most passes through the rows; fewer where errors on the rows held out do not shrink for `patience` passes.
+    pub passes: usize,
+    pub patience: usize,
+    /// The same where weights are there already.
+    pub passes_again: usize,
+    /// The rows of one step.
+    pub batch: usize,
+    /// The length of the first steps, which shrinks to a tenth.
+    pub rate: f32,
+    /// The share of the rate that weights lose at each step.
+    pub decay: f32,
+    /// The newest rows that are held out, as one of so many.
+    pub held_out: usize,
+    pub seed: u64,
+    pub threads: NonZeroUsize,
+}
+
+impl NetworkSettings {
+    /// What was chosen on the training parts of recorded loads, on so many threads; `docs/SOURCES.md` has what was
+    /// tried.
+    #[must_use]
+    pub const fn with(threads: NonZeroUsize) -> Self {
+        Self {
+            members: 2,
+            hidden: 16,
+            passes: 15,
+            patience: 3,
+            passes_again: 2,
+            batch: 32,
+            rate: 0.005,
+            decay: 0.01,
+            held_out: 8,
+            seed: 1,
+            threads,
+        }
+    }
+}
+
+/// Rows that nothing can be learnt from.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkError {
+    #[error("{have} rows are too few to learn from: {need} are needed")]
+    TooFew { have: usize, need: usize },
+    #[error("networks to go on from are of another shape")]
+    OtherShape,
+    #[error("nothing was learnt: {0}")]
+    Weights(#[from] ShapeError),
+}
+
+/// The fewest rows that are learnt from, and that are held out.
+const LEAST: usize = 16;
+
+/// Rows to learn from, and rows to be judged on.
+struct Parts<'a> {
+    rows: &'a WindowRows,
+    learnt: usize,
+    /// The first row held out: its window may overlap with what was learnt, its targets do not.
+    from: usize,
+    /// The mean size of the targets at each step.
+    sizes: Vec<f32>,
+}
+
+/// Networks whose answers are to be averaged, with the least absolute error; they go on from those of `before`, if
+/// there are any.
+///
+/// # Errors
+/// [`NetworkError`]: too few rows, or `before` of another shape.
+pub fn fit_networks(
+    rows: &WindowRows,
+    before: &[GruNetwork],
+    settings: &NetworkSettings,
+) -> Result<Vec<GruNetwork>, NetworkError> {
+    let (window, outputs) = rows.lengths();
+    let shape = NetworkShape {
+        window,
+        hidden: settings.hidden,
+        outputs,
+    };
+    if before.iter().any(|network| network.shape() != shape) {
+        return Err(NetworkError::OtherShape);
+    }
+    let parts = Parts::of(rows, settings)?;
+    let members = if before.is_empty() {
+        settings.members
+    } else {
+        before.len()
+    };
+    let mut fitted: Vec<Vec<f32>> = Vec::new();
+    let numbers: Vec<usize> = (0..members).collect();
+    for numbers in numbers.chunks(settings.threads.get()) {
+        let member = |&number: &usize| {
+            let source = Random::new(settings.seed).stream(&format!("member {number}"));
+            let begin = before.get(number).map(GruNetwork::parameters);
+            fit_one(&parts, shape, begin, source, settings)
+        };
+        let done = thread::scope(|scope| {
+            let started: Vec<_> = numbers
+                .iter()
+                .map(|number| scope.spawn(move || member(number)))
+                .collect();
+            let ended = started.into_iter().map(thread::ScopedJoinHandle::join);
+            ended
+                .map(|member| member.expect("fitting a network does not panic"))
+                .collect::<Vec<_>>()
+        });
+        fitted.extend(done);
+    }
+    parts.shrink(&mut fitted, shape);
+    let networks = fitted
+        .iter()
+        .map(|parameters| GruNetwork::new(shape, parameters));
+    Ok(networks.collect::<Result<_, _>>()?)
+}
+
+impl<'a> Parts<'a> {
+    fn of(rows: &'a WindowRows, settings: &NetworkSettings) -> Result<Self, NetworkError> {
+        let (_, outputs) = rows.lengths();
+        let have = rows.len();
+        let held_out = (have / settings.held_out.max(2)).max(LEAST);
+        let learnt = have.checked_sub(held_out + outputs - 1);
+        let need = 2 * LEAST + outputs - 1;
+        let learnt = learnt.filter(|&learnt| learnt >= LEAST);
+        let learnt = learnt.ok_or(NetworkError::TooFew { have, need })?;
+        let mut sizes = vec![0.0_f64; outputs];
+        for index in 0..have {
+            let (_, targets, weight) = rows.row(index);
+            for (size, target) in sizes.iter_mut().zip(targets) {
+                *size += f64::from(weight * target.abs());
+            }
+        }
+        let mean = |size: &f64| narrowed(size / count_as_f64(have)).unwrap_or(f32::MAX);
+        Ok(Self {
+            rows,
+            learnt,
+            from: have - held_out,
+            sizes: sizes.iter().map(mean).collect(),
+        })
+    }
+
+    /// The mean absolute error of the rows held out, in parts of that of an answer of zeros.
+    fn judged(&self, parameters: &[f32], backward: &mut Backward) -> f64 {
+        let (mut errors, mut sizes) = (0.0, 0.0);
+        for index in self.from..self.rows.len() {
+            let (window, targets, weight) = self.rows.row(index);
+            let answer = backward.answer(parameters, window);
+            for ((answer, target), size) in answer.iter().zip(targets).zip(&self.sizes) {
+                let share = f64::from(weight) / f64::from(size.max(f32::MIN_POSITIVE));
+                errors += share * f64::from((answer - target).abs());
+                sizes += share * f64::from(target.abs());
+            }
+        }
+        errors / f64::max(sizes, f64::MIN_POSITIVE)
+    }
+
+    /// Multiplies each output by the factor that is best on the rows held out.
+    fn shrink(&self, members: &mut [Vec<f32>], shape: NetworkShape) {
+        let mut backward = Backward::new(shape);
+        let outputs = shape.outputs;
+        let mut errors = vec![[0.0_f64; FACTORS.len()]; outputs];
+        let each = 1.0 / count_as_f64(members.len());
+        for index in self.from..self.rows.len() {
+            let (window, targets, weight) = self.rows.row(index);
+            let mut mean = vec![0.0_f64; outputs];
+            for parameters in &*members {
+                let answer = backward.answer(parameters, window);
+                for (mean, answer) in mean.iter_mut().zip(answer) {
+                    *mean += each * f64::from(*answer);
+                }
+            }
+            for ((errors, mean), target) in errors.iter_mut().zip(&mean).zip(targets) {
+                for (error, factor) in errors.iter_mut().zip(FACTORS) {
+                    let off = f64::from(factor) * mean - f64::from(*target);
+                    *error += f64::from(weight) * off.abs();
+                }
+            }
+        }
+        let best = |errors: &[f64; FACTORS.len()]| {
+            let pairs = errors.iter().zip(FACTORS);
+            let least = pairs.min_by(|one, other| one.0.total_cmp(other.0));
+            least.map_or(0.0, |(_, factor)| factor)
+        };
+        let factors: Vec<f32> = errors.iter().map(best).collect();
+        for parameters in members {
+            let head = &mut parameters[Gru::count(1, shape.hidden)..];
+            for row in head.chunks_exact_mut(outputs) {
+                for (weight, factor) in row.iter_mut().zip(&factors) {
+                    *weight *= factor;
+                }
+            }
+        }
+    }
+}
+
+/// The factors that an answer may be multiplied by.
+pub(crate) const FACTORS: [f32; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
+
+/// One network.
+fn fit_one(
+    parts: &Parts<'_>,
+    shape: NetworkShape,
+    begin: Option<Vec<f32>>,
+    source: Random,
+    settings: &NetworkSettings,
+) -> Vec<f32> {
+    let passes = if begin.is_some() {
+        settings.passes_again
+    } else {
+        settings.passes
+    };
+    let mut parameters = begin.unwrap_or_else(|| beginning(shape, source.stream("weights")));
+    let mut backward = Backward::new(shape);
+    let mut method = AdamW::new(parameters.len(), settings.decay);
+    let mut best = (parts.judged(&parameters, &mut backward), parameters.clone());
+    let mut since = 0;
+    let mut order: Vec<usize> = (0..parts.learnt).collect();
+    let mut gradient = vec![0.0; parameters.len()];
+    for pass in 0..passes {
+        let done = count_as_f64(pass) / count_as_f64(passes);
+        let rate = settings.rate * narrowed(1.0 - 0.9 * done).unwrap_or(1.0);
+        shuffle(&mut order, source.stream(&format!("pass {pass}")));
+        for batch in order.chunks(settings.batch) {
+            gradient.fill(0.0);
+            let rows = batch.iter().map(|&index| parts.rows.row(index));
+            backward.add(&parameters, rows, &mut gradient);
+            let each = narrowed(1.0 / count_as_f64(batch.len())).unwrap_or_default();
+            for slope in &mut gradient {
+                *slope *= each;
+            }
+            method.step(&mut parameters, &gradient, rate);
+        }
+        let error = parts.judged(&parameters, &mut backward);
+        if error < best.0 {
+            best = (error, parameters.clone());
+            since = 0;
+        } else {
+            since += 1;
+            if since >= settings.patience {
+                break;
+            }
+        }
+    }
+    best.1
+}
+
+/// Weights to begin from: even between ± 1 / √units, as PyTorch has them, and a tenth of it in the layer that answers,
+/// so that the first answers are near nothing.
+fn beginning(shape: NetworkShape, source: Random) -> Vec<f32> {
+    let bound = 1.0 / count_as_f64(shape.hidden).sqrt();
+    let units = Gru::count(1, shape.hidden);
+    let number = |index: usize| {
+        let step = u64::try_from(index).unwrap_or(u64::MAX);
+        let size = if index < units { bound } else { 0.1 * bound };
+        narrowed((2.0 * source.unit(step) - 1.0) * size).unwrap_or_default()
+    };
+    (0..shape.count()).map(number).collect()
+}
+
+/// Fisher and Yates.
+pub(crate) fn shuffle(order: &mut [usize], source: Random) {
+    for index in (1..order.len()).rev() {
+        let step = u64::try_from(index).unwrap_or(u64::MAX);
+        order.swap(index, source.below(step, index + 1));
+    }
+}

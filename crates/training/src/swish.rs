@@ -1,0 +1,257 @@
+//! Fitting of `swish-net` on many loads: least squares by AdamW, and the check that it is of use.
+//!
+//! The newest rows of each load are held out: training ends once errors on these no longer shrink, the best weights are
+//! kept, and each step of the answer is multiplied by the factor from 0 to 1 that is best there. One row in eight is
+//! learnt without the name of its load, so that loads without a name have an embedding too.
+
+mod gradient;
+
+use evenkeel_core::forecast::{
+    Calendar, Dense, SWISH_STEPS, SwishInput, SwishNet, SwishShape, SwishWindow,
+};
+use evenkeel_core::random::Random;
+use evenkeel_core::units::{count_as_f64, narrowed};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::networks::{AdamW, FACTORS, NetworkError, shuffle};
+use gradient::{Backward, Row};
+
+/// A load to learn from.
+#[derive(Debug, Clone, Copy)]
+pub struct SwishSeries<'a> {
+    /// The time of the first value.
+    pub start: Timestamp,
+    pub step: SignedDuration,
+    pub values: &'a [f64],
+}
+
+/// How a network is fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SwishSettings {
+    /// The most passes through the rows; fewer where errors on the rows held out do not shrink for `patience` passes.
+    pub passes: usize,
+    pub patience: usize,
+    /// The rows of one step.
+    pub batch: usize,
+    /// The length of the first steps, which shrinks to a tenth.
+    pub rate: f32,
+    /// The share of the rate that weights lose at each step.
+    pub decay: f32,
+    /// The newest rows that are held out, as one of so many.
+    pub held_out: usize,
+    /// The rows that are learnt without the name of their load, as one of so many.
+    pub unnamed: usize,
+    pub seed: u64,
+}
+
+impl Default for SwishSettings {
+    fn default() -> Self {
+        Self {
+            passes: 20,
+            patience: 4,
+            batch: 64,
+            rate: 0.002,
+            decay: 0.01,
+            held_out: 8,
+            unnamed: 8,
+            seed: 1,
+        }
+    }
+}
+
+/// The rows of all loads.
+#[derive(Debug, Default)]
+struct Rows {
+    learnt: Vec<Row>,
+    judged: Vec<Row>,
+}
+
+/// Loads with fewer rows than this are refused.
+const LEAST: usize = 60;
+
+/// A network for all of `series`, which it knows by their numbers; it goes on from the one of `before`.
+///
+/// # Errors
+/// [`NetworkError`]: a series that is too short, or `before` that knows another number of series.
+pub fn fit_swish(
+    series: &[SwishSeries<'_>],
+    calendar: &Calendar,
+    before: Option<&SwishNet>,
+    settings: &SwishSettings,
+    tell: &mut dyn FnMut(f64),
+) -> Result<SwishNet, NetworkError> {
+    let shape = SwishShape {
+        categories: series.len(),
+    };
+    if before.is_some_and(|net| net.shape() != shape) {
+        return Err(NetworkError::OtherShape);
+    }
+    let mut all = Rows::default();
+    for (one, category) in series.iter().zip(0..) {
+        let mut rows = rows(one, category, calendar);
+        let have = rows.len();
+        let held_out = have / settings.held_out.max(2);
+        // A window of the rows held out may overlap with what was learnt, its targets do not.
+        let Some(first) = have
+            .checked_sub(held_out + SWISH_STEPS - 1)
+            .filter(|_| have >= LEAST)
+        else {
+            return Err(NetworkError::TooFew { have, need: LEAST });
+        };
+        all.judged.extend(rows.split_off(have - held_out));
+        rows.truncate(first);
+        all.learnt.extend(rows);
+    }
+    let source = Random::new(settings.seed).stream("swish-net");
+    let parameters = before.map_or_else(
+        || beginning(shape, source.stream("weights")),
+        |net| net.parameters().to_vec(),
+    );
+    let mut fitted = descend(shape, parameters, &all, settings, tell);
+    shrink(shape, &mut fitted, &all.judged);
+    Ok(SwishNet::new(shape, &fitted)?)
+}
+
+/// All rows of a series, the oldest first.
+fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<Row> {
+    let windows = series.values.windows(2 * SWISH_STEPS).zip(0..);
+    let rows = windows.filter_map(|(values, from)| {
+        let (known, coming) = values.split_first_chunk::<SWISH_STEPS>()?;
+        let window = SwishWindow::of(known)?;
+        let last = i32::try_from(from + SWISH_STEPS - 1).ok()?;
+        let time = series
+            .start
+            .checked_add(series.step.checked_mul(last)?)
+            .ok()?;
+        let input = SwishInput {
+            category: Some(category),
+            second_of_week: calendar.second_of_week(time),
+            values: window.values,
+        };
+        let targets = std::array::from_fn(|step| window.local(coming[step]));
+        Some((input, targets, window.scale()))
+    });
+    let rows: Vec<_> = rows.collect();
+    let scales: f64 = rows.iter().map(|(.., scale)| scale).sum();
+    let mean = scales / count_as_f64(rows.len().max(1));
+    let row = |(input, targets, scale): (SwishInput, _, f64)| Row {
+        input,
+        targets,
+        weight: narrowed((scale / mean).min(MOST_WEIGHT)).unwrap_or(1.0),
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// A row counts no more than so many of mean scale.
+const MOST_WEIGHT: f64 = 4.0;
+
+/// The parameters that are best on the rows held out, of those after each pass.
+fn descend(
+    shape: SwishShape,
+    mut parameters: Vec<f32>,
+    Rows { learnt, judged }: &Rows,
+    settings: &SwishSettings,
+    tell: &mut dyn FnMut(f64),
+) -> Vec<f32> {
+    let source = Random::new(settings.seed).stream("swish-net");
+    let unnamed = source.stream("unnamed");
+    let mut method = AdamW::new(parameters.len(), settings.decay);
+    let backward = Backward::new(shape);
+    let mut gradient = vec![0.0; parameters.len()];
+    let mut best = (error_of(shape, &parameters, judged), parameters.clone());
+    let mut since = 0;
+    let mut order: Vec<usize> = (0..learnt.len()).collect();
+    let mut step = 0;
+    for pass in 0..settings.passes {
+        let done = count_as_f64(pass) / count_as_f64(settings.passes);
+        tell(done);
+        let rate = settings.rate * narrowed(1.0 - 0.9 * done).unwrap_or(1.0);
+        shuffle(&mut order, source.stream(&format!("pass {pass}")));
+        for batch in order.chunks(settings.batch) {
+            gradient.fill(0.0);
+            for &index in batch {
+                step += 1;
+                let mut row = learnt[index];
+                if unnamed.below(step, settings.unnamed.max(1)) == 0 {
+                    row.input.category = None;
+                }
+                backward.add(&parameters, &row, &mut gradient);
+            }
+            let each = narrowed(1.0 / count_as_f64(batch.len())).unwrap_or_default();
+            for slope in &mut gradient {
+                *slope *= each;
+            }
+            method.step(&mut parameters, &gradient, rate);
+        }
+        let error = error_of(shape, &parameters, judged);
+        if error < best.0 {
+            best = (error, parameters.clone());
+            since = 0;
+        } else {
+            since += 1;
+            if since >= settings.patience {
+                break;
+            }
+        }
+    }
+    best.1
+}
+
+/// The weighted sum of squares on the rows held out.
+fn error_of(shape: SwishShape, parameters: &[f32], rows: &[Row]) -> f64 {
+    let error = |row: &Row| {
+        let answer = shape.pass(parameters, &row.input).answer;
+        let pairs = answer.iter().zip(&row.targets);
+        let squares = pairs.map(|(answer, target)| f64::from(answer - target).powi(2));
+        f64::from(row.weight) * squares.sum::<f64>()
+    };
+    rows.iter().map(error).sum()
+}
+
+/// Multiplies each step by the factor that has the least absolute error on the rows held out.
+fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[Row]) {
+    let mut errors = [[0.0_f64; FACTORS.len()]; SWISH_STEPS];
+    for row in rows {
+        let answer = shape.pass(parameters, &row.input).answer;
+        for ((errors, answer), target) in errors.iter_mut().zip(answer).zip(row.targets) {
+            for (error, factor) in errors.iter_mut().zip(FACTORS) {
+                *error += f64::from(row.weight) * f64::from((factor * answer - target).abs());
+            }
+        }
+    }
+    let best = errors.map(|errors| {
+        let pairs = errors.iter().zip(FACTORS);
+        let least = pairs.min_by(|one, other| one.0.total_cmp(other.0));
+        least.map_or(0.0, |(_, factor)| factor)
+    });
+    let [tables, first, second, _] = shape.counts();
+    for row in parameters[tables + first + second..].chunks_exact_mut(SWISH_STEPS) {
+        for (weight, factor) in row.iter_mut().zip(best) {
+            *weight *= factor;
+        }
+    }
+}
+
+/// Weights to begin from: even between ± √(3 / inputs) in layers, a tenth of it in the last one and in tables, and no
+/// biases.
+fn beginning(shape: SwishShape, source: Random) -> Vec<f32> {
+    let [tables, ..] = shape.counts();
+    let mut step = 0;
+    let mut even = |bound: f64| {
+        step += 1;
+        narrowed((2.0 * source.unit(step) - 1.0) * bound).unwrap_or_default()
+    };
+    let mut parameters: Vec<f32> = (0..tables).map(|_| even(0.1)).collect();
+    for (layer, (inputs, outputs)) in SwishShape::LAYERS.into_iter().enumerate() {
+        let bound = (3.0 / count_as_f64(inputs)).sqrt();
+        let is_last = layer + 1 == SwishShape::LAYERS.len();
+        let bound = if is_last { 0.1 * bound } else { bound };
+        let all = parameters.len() + Dense::count(inputs, outputs);
+        parameters.extend((0..inputs * outputs).map(|_| even(bound)));
+        parameters.resize(all, 0.0);
+    }
+    parameters
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! What a network learns of two loads, and how it tells them apart.
+
+use std::sync::Arc;
+
+use evenkeel_core::forecast::backtest::{Recorded, Run};
+use evenkeel_core::forecast::{ModelSet, Shared, SwishLoad};
+use std::num::NonZeroUsize;
+
+use super::*;
+
+const STEP: SignedDuration = SignedDuration::from_mins(5);
+
+/// A load that jumps by 10 at each fourth value, or falls by as much, with some noise.
+fn jumping(count: u32, height: f64) -> Vec<f64> {
+    let random = Random::new(2);
+    let value = |index: u32| {
+        let jump = if index.is_multiple_of(4) { height } else { 0.0 };
+        50.0 + jump + 0.3 * random.normal(u64::from(index))
+    };
+    (0..count).map(value).collect()
+}
+
+fn series(values: &[f64]) -> SwishSeries<'_> {
+    SwishSeries {
+        start: Timestamp::UNIX_EPOCH,
+        step: STEP,
+        values,
+    }
+}
+
+fn quick() -> SwishSettings {
+    SwishSettings {
+        passes: 12,
+        batch: 16,
+        rate: 0.005,
+        ..SwishSettings::default()
+    }
+}
+
+fn fit(all: &[SwishSeries<'_>], before: Option<&SwishNet>) -> Result<SwishNet, NetworkError> {
+    fit_swish(all, &Calendar::default(), before, &quick(), &mut |_| {})
+}
+
+#[test]
+fn one_network_forecasts_two_loads_and_one_that_it_has_not_learnt() {
+    let (up, down) = (jumping(300, 10.0), jumping(300, -10.0));
+    let net = fit(&[series(&up), series(&down)], None).unwrap();
+    assert_eq!(Ok(net.clone()), fit(&[series(&up), series(&down)], None));
+    let net = Arc::new(net);
+    for (values, category) in [(&up, Some(0)), (&down, Some(1)), (&up, None)] {
+        let shared = Shared {
+            swish: Some(SwishLoad {
+                net: Arc::clone(&net),
+                category,
+            }),
+            ..Shared::default()
+        };
+        let times = (0..).map(|index| Timestamp::from_second(300 * index).unwrap());
+        let samples: Vec<_> = times.zip(values.iter().copied()).collect();
+        let horizons = [1, 12].map(|steps| NonZeroUsize::new(steps).unwrap());
+        let load = Recorded::new(&samples, horizons[1]).unwrap();
+        let mut run = Run::new(&load, ModelSet::SwishNet, &horizons, &shared);
+        while run.observe() {
+            if run.is_origin() {
+                run.forecast().unwrap();
+            }
+        }
+        let scores = run.scores();
+        assert!(
+            scores[0].mae < 0.5 * scores[0].naive_mae,
+            "{category:?}: {scores:?}"
+        );
+    }
+    let further = fit(&[series(&up), series(&down)], Some(&net)).unwrap();
+    assert_ne!(further, *net);
+    let refused = fit(&[series(&up)], Some(&net));
+    assert_eq!(refused, Err(NetworkError::OtherShape));
+}
+
+#[test]
+fn loads_that_are_flat_or_too_short_are_refused() {
+    for (values, have) in [(vec![0.0; 200], 0), (jumping(50, 1.0), 27)] {
+        let refused = fit(&[series(&values)], None);
+        assert_eq!(refused, Err(NetworkError::TooFew { have, need: LEAST }));
+    }
+}

@@ -1,0 +1,144 @@
+//! The network of many loads in a file, and what is told of it there.
+
+use evenkeel_core::forecast::{ModelSet, SWISH_STEPS, SwishNet, SwishShape};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::network_file::HeldOutError;
+use crate::tensors::{ModelFileError, Tensor, decode, encode};
+
+/// A `swish-net` with what it was made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SwishFile {
+    pub description: SwishDescription,
+    pub net: SwishNet,
+}
+
+/// What a `swish-net` was made of, and how good it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SwishDescription {
+    /// `swish-net`.
+    pub kind: String,
+    pub version: u16,
+    /// What is read and answered, in words.
+    pub scaling: String,
+    /// The values that are read, and the steps that are answered.
+    pub window: usize,
+    pub horizon: usize,
+    /// The loads that it knows by name, in the order of their embeddings.
+    pub loads: Vec<LearntLoad>,
+}
+
+/// A load that a `swish-net` has learnt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LearntLoad {
+    pub name: String,
+    /// The distance of its values.
+    pub step_seconds: i64,
+    /// The times of the first and of the last value that was learnt.
+    pub learnt_from: Timestamp,
+    pub learnt_to: Timestamp,
+    /// On the values after those that were learnt.
+    pub accuracy: Vec<HeldOutError>,
+}
+
+/// The names of the tensors, in the order of the parameters.
+const TENSORS: [&str; 4] = ["0.embeddings", "1.layer", "2.layer", "3.layer"];
+
+impl SwishFile {
+    /// The network as the bytes of a file.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut rest = self.net.parameters();
+        let counts = self.net.shape().counts();
+        let tensors = TENSORS.iter().zip(counts).map(|(name, count)| {
+            let (values, after) = rest.split_at(count);
+            rest = after;
+            Tensor {
+                name: (*name).to_owned(),
+                values: values.to_vec(),
+            }
+        });
+        encode(&self.description, &tensors.collect::<Vec<_>>())
+    }
+
+    /// The network that [`Self::encode`] gave.
+    ///
+    /// # Errors
+    /// [`ModelFileError`]: bytes of something else, of another version or kind, cut short or changed.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ModelFileError> {
+        let kinds = [ModelSet::SwishNet.as_str()];
+        let (description, tensors): (SwishDescription, _) = decode(bytes, &kinds)?;
+        let content = ModelFileError::Content;
+        if (description.window, description.horizon) != (SWISH_STEPS, SWISH_STEPS) {
+            return Err(content("its sizes make no sense".to_owned()));
+        }
+        let shape = SwishShape {
+            categories: description.loads.len(),
+        };
+        let fits = tensors.iter().map(|one| (&*one.name, one.values.len()));
+        if !fits.eq(TENSORS.into_iter().zip(shape.counts())) {
+            return Err(content(
+                "its weights are not those of the network".to_owned(),
+            ));
+        }
+        let values = tensors.iter().flat_map(|one| &one.values);
+        let parameters: Vec<f32> = values.copied().collect();
+        Ok(Self {
+            net: SwishNet::new(shape, &parameters).map_err(|error| content(error.to_string()))?,
+            description,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensors::MODEL_VERSION;
+
+    fn file() -> SwishFile {
+        let load = LearntLoad {
+            name: "web".to_owned(),
+            step_seconds: 300,
+            learnt_from: Timestamp::UNIX_EPOCH,
+            learnt_to: Timestamp::UNIX_EPOCH,
+            accuracy: Vec::new(),
+        };
+        let shape = SwishShape { categories: 1 };
+        let count: usize = shape.counts().iter().sum();
+        let parameters: Vec<f32> = (0_i16..).take(count).map(f32::from).collect();
+        SwishFile {
+            description: SwishDescription {
+                kind: "swish-net".to_owned(),
+                version: MODEL_VERSION,
+                scaling: "none".to_owned(),
+                window: SWISH_STEPS,
+                horizon: SWISH_STEPS,
+                loads: vec![load],
+            },
+            net: SwishNet::new(shape, &parameters).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_network_comes_back_from_its_bytes_unless_they_are_damaged() {
+        let bytes = file().encode();
+        assert!(bytes.len() < 1 << 20, "{}", bytes.len());
+        assert_eq!(SwishFile::decode(&bytes), Ok(file()));
+        for place in (0..bytes.len()).step_by(31) {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1;
+            assert!(SwishFile::decode(&damaged).is_err(), "{place}");
+        }
+        let mut other = file();
+        other.description.kind = "gru".to_owned();
+        let refused = SwishFile::decode(&other.encode()).unwrap_err();
+        assert_eq!(refused.reason(), "Kind");
+        let mut fewer = file();
+        fewer.description.loads.clear();
+        let refused = SwishFile::decode(&fewer.encode()).unwrap_err();
+        assert_eq!(refused.reason(), "Content");
+    }
+}

@@ -1,0 +1,78 @@
+//! Networks in files, and whether they are for a load.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use super::load::Load;
+use crate::cli::output::Failure;
+use evenkeel_core::forecast::{ModelSet, SWISH_STEPS};
+use evenkeel_training::{ModelFileError, NetworkFile, SwishFile};
+
+/// The steps that `swish-net` answers.
+pub(super) const SWISH_HORIZON: NonZeroUsize = NonZeroUsize::new(SWISH_STEPS).unwrap();
+
+/// Networks of any kind.
+pub(super) enum AnyNetwork {
+    Load(NetworkFile),
+    Many(SwishFile),
+}
+
+/// The networks in a file that `evenkeel train --gru` or `--arima-gru` made.
+pub(super) fn read(path: &Path) -> Result<NetworkFile, Failure> {
+    decoded(path, &NetworkFile::decode)
+}
+
+/// The network in a file that `evenkeel train --swish-net` made.
+pub(super) fn read_swish(path: &Path) -> Result<SwishFile, Failure> {
+    decoded(path, &SwishFile::decode)
+}
+
+/// What a file that `evenkeel train` made of networks holds.
+pub(super) fn read_any(path: &Path) -> Result<AnyNetwork, Failure> {
+    decoded(path, &|bytes| match NetworkFile::decode(bytes) {
+        Err(ModelFileError::Kind { .. }) => SwishFile::decode(bytes).map(AnyNetwork::Many),
+        networks => networks.map(AnyNetwork::Load),
+    })
+}
+
+fn decoded<T>(
+    path: &Path,
+    decode: &dyn Fn(&[u8]) -> Result<T, ModelFileError>,
+) -> Result<T, Failure> {
+    let refuse =
+        |error: &dyn std::fmt::Display| Failure::call(format_args!("{}: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| refuse(&error))?;
+    decode(&bytes).map_err(|error| refuse(&error))
+}
+
+/// Refuses networks of another model than `model`, or for another grid than that of `load` or fewer `steps`.
+pub(super) fn is_for(
+    file: &NetworkFile,
+    path: &Path,
+    model: ModelSet,
+    load: &Load,
+    steps: NonZeroUsize,
+) -> Result<(), Failure> {
+    let told = &file.description;
+    let path = path.display();
+    let seconds = load.recorded.step().as_secs();
+    if told.model() != Some(model) {
+        return Err(Failure::call(format_args!(
+            "{path}: networks of the kind {}; accepted: {model}",
+            told.kind
+        )));
+    }
+    if told.step_seconds != seconds {
+        return Err(Failure::call(format_args!(
+            "{path}: networks for values {} s apart; those of {} are {seconds} s apart",
+            told.step_seconds, load.name
+        )));
+    }
+    if told.horizon < steps.get() {
+        return Err(Failure::call(format_args!(
+            "{path}: networks that answer {} steps; {steps} are wanted",
+            told.horizon
+        )));
+    }
+    Ok(())
+}

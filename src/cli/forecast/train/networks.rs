@@ -1,0 +1,234 @@
+//! `evenkeel train --gru` and `--arima-gru`: networks on the past of one load, in a file.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::ArgGroup;
+use comfy_table::Cell;
+
+use crate::cli::forecast::load::{self, Load};
+use crate::cli::forecast::network_model;
+use crate::cli::forecast::output_file;
+use crate::cli::forecast::progress::Bar;
+use crate::cli::forecast::values::parse_horizon;
+use crate::cli::output::{Failure, Format, Report, Style};
+use evenkeel_core::forecast::backtest::{Run, Score};
+use evenkeel_core::forecast::{
+    GruNetwork, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Shared, Trainer,
+};
+use evenkeel_sandbox::parallel::cores;
+use evenkeel_training::{
+    HeldOutError, MODEL_VERSION, ModelTrainer, NetworkDescription, NetworkFile, TrainedOnce,
+};
+
+/// What networks are trained for.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Networks")]
+#[command(group = ArgGroup::new("networks").args(["gru", "arima_gru", "swish_net"]))]
+pub(in crate::cli::forecast) struct Flags {
+    /// Train recurrent networks on the differences of a load from its last value
+    #[arg(long)]
+    pub(super) gru: bool,
+
+    /// Train recurrent networks on what ARIMA misses
+    #[arg(long)]
+    pub(super) arima_gru: bool,
+
+    /// Train one network on many loads, which it knows by name and time
+    #[arg(long)]
+    pub(super) swish_net: bool,
+
+    /// Go on from the networks in a file of the same kind
+    #[arg(long, value_name = "FILE", requires = "networks")]
+    resume: Option<PathBuf>,
+
+    /// The steps ahead that networks answer
+    #[arg(long, value_name = "STEPS", default_value = "12", requires = "networks", value_parser = parse_horizon)]
+    steps: NonZeroUsize,
+}
+
+impl Flags {
+    /// The model of one load that is wanted.
+    pub(super) const fn model(&self) -> Option<ModelSet> {
+        match (self.gru, self.arima_gru) {
+            (true, _) => Some(ModelSet::Gru),
+            (_, true) => Some(ModelSet::ArimaGru),
+            _ => None,
+        }
+    }
+
+    pub(super) fn resume(&self) -> Option<&Path> {
+        self.resume.as_deref()
+    }
+
+    pub(super) const fn steps(&self) -> NonZeroUsize {
+        self.steps
+    }
+}
+
+/// Where networks are fitted from and written to.
+pub(super) struct Call<'a> {
+    pub(super) flags: &'a Flags,
+    pub(super) files: &'a [PathBuf],
+    pub(super) output: &'a Path,
+    pub(super) threads: Option<NonZeroUsize>,
+    pub(super) format: Format,
+}
+
+pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
+    let [path] = call.files else {
+        return Err(Failure::call(format_args!(
+            "--{model} learns from one file, and {} are given",
+            call.files.len()
+        )));
+    };
+    let steps = call.flags.steps;
+    let load = load::read(path, None, steps)?;
+    let before = match &call.flags.resume {
+        Some(file) => {
+            let read = network_model::read(file)?;
+            network_model::is_for(&read, file, model, &load, steps)?;
+            if read.description.horizon != steps.get() {
+                return Err(Failure::call(format_args!(
+                    "{}: networks that answer {} steps; --steps says {steps}",
+                    file.display(),
+                    read.description.horizon
+                )));
+            }
+            read.networks
+        }
+        None => Vec::new(),
+    };
+    let trainer = ModelTrainer::with(call.threads.unwrap_or_else(cores));
+    let trainer = Arc::new(TrainedOnce::after(before, trainer));
+    let refuse = |error: String| {
+        Failure::work(format_args!(
+            "{}: {error}. No model is written",
+            path.display()
+        ))
+    };
+    let scores = judged(model, &load, steps, &trainer).map_err(refuse)?;
+    let networks = trainer
+        .fitted()
+        .map_err(|error| refuse(error.to_string()))?;
+    let file = NetworkFile {
+        description: described(model, &load, &scores, networks),
+        networks: networks.to_vec(),
+    };
+    output_file::write_model(call.output, file.encode(), &file.description, call.format)
+}
+
+/// Fits networks on the first 70 % of the load, as a backtest does, and judges them on the rest.
+fn judged(
+    model: ModelSet,
+    load: &Load,
+    steps: NonZeroUsize,
+    trainer: &Arc<TrainedOnce>,
+) -> Result<Vec<Score>, String> {
+    let shared = Shared {
+        trainer: Some(Arc::clone(trainer) as Arc<dyn Trainer>),
+        ..Shared::default()
+    };
+    let mut horizons = vec![NonZeroUsize::MIN, steps];
+    horizons.dedup();
+    let mut run = Run::new(&load.recorded, model, &horizons, &shared);
+    let mut bar = Bar::new(true);
+    bar.tell(0.1, "networks are fitted on the first 70 %");
+    while run.observe() {
+        if run.is_fit_due() {
+            run.fit();
+        }
+        if run.is_origin() {
+            bar.tell(run.progress(), "and judged on the rest");
+            run.forecast().map_err(|error| error.to_string())?;
+        }
+    }
+    bar.finish();
+    Ok(run.scores())
+}
+
+fn described(
+    model: ModelSet,
+    load: &Load,
+    scores: &[Score],
+    networks: &[GruNetwork],
+) -> NetworkDescription {
+    let recorded = &load.recorded;
+    let learnt = recorded.training();
+    let what = match model {
+        ModelSet::ArimaGru => "errors of ARIMA's forecasts of the next step",
+        _ => "differences from the last value",
+    };
+    let shape = networks.first().map(GruNetwork::shape);
+    NetworkDescription {
+        kind: model.to_string(),
+        version: MODEL_VERSION,
+        series: load.name.clone(),
+        step_seconds: recorded.step().as_secs(),
+        learnt_from: recorded.time(learnt.saturating_sub(NETWORK_ROWS)),
+        learnt_to: recorded.time(learnt.saturating_sub(1)),
+        scaling: format!("{what}, divided by their mean size"),
+        networks: networks.len(),
+        window: NETWORK_WINDOW,
+        hidden: shape.map_or(0, |shape| shape.hidden),
+        horizon: shape.map_or(0, |shape| shape.outputs),
+        accuracy: held_out(scores),
+    }
+}
+
+/// What is told of forecasts on what was held out.
+pub(super) fn held_out(scores: &[Score]) -> Vec<HeldOutError> {
+    let told = scores.iter().map(|score| HeldOutError {
+        steps: score.horizon.get(),
+        forecasts: score.forecasts,
+        mae: score.mae,
+        naive_mae: score.naive_mae,
+    });
+    told.collect()
+}
+
+/// A ratio in a table.
+pub(super) fn told(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
+}
+
+impl Report for NetworkDescription {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let Self {
+            kind,
+            version: _,
+            series,
+            step_seconds,
+            learnt_from,
+            learnt_to,
+            scaling,
+            networks,
+            window,
+            hidden,
+            horizon,
+            accuracy,
+        } = self;
+        writeln!(
+            to,
+            "{kind}: {networks} networks of {hidden} units read {window} {scaling}, and answer {horizon} steps."
+        )?;
+        writeln!(
+            to,
+            "Learnt from {series}, {learnt_from} to {learnt_to}, values {step_seconds} s apart. On the rest:"
+        )?;
+        let header = ["steps", "forecasts", "MAE", "/naive"].map(Cell::new);
+        let mut table = style.table(header);
+        for one in accuracy {
+            let ratio = (one.naive_mae > 0.0).then(|| one.mae / one.naive_mae);
+            table.add_row([
+                Cell::new(one.steps),
+                Cell::new(one.forecasts),
+                Cell::new(format!("{:.4}", one.mae)),
+                Cell::new(told(ratio)),
+            ]);
+        }
+        writeln!(to, "{table}")
+    }
+}

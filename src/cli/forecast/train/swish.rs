@@ -1,0 +1,160 @@
+//! `evenkeel train --swish-net`: one network for many loads, in a file.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use comfy_table::Cell;
+
+use super::networks::{Call, held_out, told};
+use crate::cli::forecast::load::{self, Load};
+use crate::cli::forecast::network_model;
+use crate::cli::forecast::output_file;
+use crate::cli::forecast::progress::Bar;
+use crate::cli::forecast::values::given_twice;
+use crate::cli::output::{Failure, Report, Style};
+use evenkeel_core::forecast::backtest::{Run, Score};
+use evenkeel_core::forecast::{Calendar, ModelSet, SWISH_STEPS, Shared, SwishLoad, SwishNet};
+use evenkeel_core::units::count_as_f64;
+use evenkeel_training::{
+    LearntLoad, MODEL_VERSION, SwishDescription, SwishFile, SwishSeries, SwishSettings, fit_swish,
+};
+
+/// The share of the time that fitting takes.
+const FITTING: f64 = 0.9;
+
+pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
+    let steps = network_model::SWISH_HORIZON;
+    if call.flags.steps() != steps {
+        return Err(Failure::call(format_args!(
+            "--steps {} is not accepted: swish-net answers {steps} steps",
+            call.flags.steps()
+        )));
+    }
+    let loads = call.files.iter().map(|path| load::read(path, None, steps));
+    let loads: Vec<Load> = loads.collect::<Result<_, _>>()?;
+    let names: Vec<&str> = loads.iter().map(|load| &*load.name).collect();
+    if let Some(name) = given_twice(&names) {
+        return Err(Failure::call(format_args!(
+            "two loads have the name {name}"
+        )));
+    }
+    let before = match call.flags.resume() {
+        Some(path) => Some(before(path, &names)?),
+        None => None,
+    };
+    let series = loads.iter().map(|load| SwishSeries {
+        start: load.recorded.time(0),
+        step: load.recorded.step(),
+        values: &load.recorded.values()[..load.recorded.training()],
+    });
+    let series: Vec<_> = series.collect();
+    let mut bar = Bar::new(true);
+    let mut tell = |share: f64| bar.tell(FITTING * share, "fitted on the first 70 % of each");
+    let settings = SwishSettings::default();
+    let net = fit_swish(
+        &series,
+        &Calendar::default(),
+        before.as_ref(),
+        &settings,
+        &mut tell,
+    )
+    .map_err(|error| Failure::work(format_args!("{error}. No model is written")))?;
+    let net = Arc::new(net);
+    let mut learnt = Vec::new();
+    for (load, category) in loads.iter().zip(0..) {
+        let share = count_as_f64(category) / count_as_f64(loads.len());
+        bar.tell(FITTING + (1.0 - FITTING) * share, "and judged on the rest");
+        learnt.push(described(load, &judged(load, &net, category)?));
+    }
+    bar.finish();
+    let file = SwishFile {
+        description: SwishDescription {
+            kind: ModelSet::SwishNet.to_string(),
+            version: MODEL_VERSION,
+            scaling: "differences from the last value, divided by their mean size and a fiftieth of that of values"
+                .to_owned(),
+            window: SWISH_STEPS,
+            horizon: SWISH_STEPS,
+            loads: learnt,
+        },
+        net: Arc::unwrap_or_clone(net),
+    };
+    output_file::write_model(call.output, file.encode(), &file.description, call.format)
+}
+
+/// The network to go on from.
+fn before(path: &Path, names: &[&str]) -> Result<SwishNet, Failure> {
+    let SwishFile { description, net } = network_model::read_swish(path)?;
+    let known = description.loads.iter().map(|load| &*load.name);
+    if !known.eq(names.iter().copied()) {
+        return Err(Failure::call(format_args!(
+            "{}: the network has learnt other loads than are given, or in another order",
+            path.display()
+        )));
+    }
+    Ok(net)
+}
+
+fn judged(load: &Load, net: &Arc<SwishNet>, category: usize) -> Result<Vec<Score>, Failure> {
+    let shared = Shared {
+        swish: Some(SwishLoad {
+            net: Arc::clone(net),
+            category: Some(category),
+        }),
+        ..Shared::default()
+    };
+    let horizons = [std::num::NonZeroUsize::MIN, network_model::SWISH_HORIZON];
+    let mut run = Run::new(&load.recorded, ModelSet::SwishNet, &horizons, &shared);
+    while run.observe() {
+        if run.is_origin() {
+            run.forecast()
+                .map_err(|error| Failure::work(format_args!("{}: {error}", load.name)))?;
+        }
+    }
+    Ok(run.scores())
+}
+
+fn described(load: &Load, scores: &[Score]) -> LearntLoad {
+    let recorded = &load.recorded;
+    LearntLoad {
+        name: load.name.clone(),
+        step_seconds: recorded.step().as_secs(),
+        learnt_from: recorded.time(0),
+        learnt_to: recorded.time(recorded.training().saturating_sub(1)),
+        accuracy: held_out(scores),
+    }
+}
+
+impl Report for SwishDescription {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let horizons: Vec<usize> = self.loads.first().map_or_else(Vec::new, |load| {
+            load.accuracy.iter().map(|one| one.steps).collect()
+        });
+        let header = horizons
+            .iter()
+            .map(|steps| Cell::new(format!("/naive, {steps}")));
+        let mut table = style.table([Cell::new("load")].into_iter().chain(header));
+        let mut logs = vec![Vec::new(); horizons.len()];
+        for load in &self.loads {
+            let mut cells = vec![Cell::new(&load.name)];
+            for (one, logs) in load.accuracy.iter().zip(&mut logs) {
+                let ratio = (one.naive_mae > 0.0).then(|| one.mae / one.naive_mae);
+                logs.extend(ratio.map(f64::ln));
+                cells.push(Cell::new(told(ratio)));
+            }
+            table.add_row(cells);
+        }
+        let mean = |logs: &Vec<f64>| {
+            let sum: f64 = logs.iter().sum();
+            (!logs.is_empty()).then(|| (sum / count_as_f64(logs.len())).exp())
+        };
+        let means = logs.iter().map(|logs| Cell::new(told(mean(logs))));
+        table.add_row([Cell::new("geometric mean")].into_iter().chain(means));
+        writeln!(
+            to,
+            "{}: learnt from the first 70 % of each load; on the rest, MAE over that of the last value:\n{table}",
+            self.kind
+        )
+    }
+}

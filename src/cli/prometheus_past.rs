@@ -1,0 +1,141 @@
+//! A Prometheus that commands ask for the past: which one it is, and asking it for all of a past.
+
+use std::time::Duration;
+
+use super::output::Failure;
+use super::settings::ConfigArgs;
+use crate::config::{Config, ConfigError, Override};
+use crate::controller::scaling::Past;
+use crate::controller::scaling::refill::{Answer, Question};
+use crate::metrics::prometheus::PrometheusSource;
+use crate::metrics::{MetricsError, Source};
+use evenkeel_clock as clock;
+use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
+
+/// Times that a question is asked again while the server does not answer.
+const AGAIN: u32 = 3;
+/// The longest rest before a question is asked again.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The Prometheus that is asked.
+#[derive(Debug, clap::Args)]
+pub(super) struct PrometheusArgs {
+    /// Address of Prometheus, over metrics.prometheus.url of the configuration
+    #[arg(long, value_name = "URL")]
+    prometheus: Option<String>,
+
+    /// A file with the bearer token for Prometheus, over metrics.prometheus.bearerTokenFile
+    #[arg(long, value_name = "FILE")]
+    bearer_token_file: Option<String>,
+
+    /// A PEM file with the authorities that Prometheus is trusted by, over metrics.prometheus.caFile
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<String>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+impl PrometheusArgs {
+    /// The configuration, with the flags over all other sources of it.
+    pub(super) fn config(&self) -> Result<Config, ConfigError> {
+        let set = |flag: &str, path: &str, value: &str| Override {
+            flag: flag.to_owned(),
+            path: format!("metrics.{path}"),
+            value: value.to_owned(),
+        };
+        let given = [
+            ("--prometheus", "prometheus.url", &self.prometheus),
+            (
+                "--bearer-token-file",
+                "prometheus.bearerTokenFile",
+                &self.bearer_token_file,
+            ),
+            ("--ca-file", "prometheus.caFile", &self.ca_file),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(flag, path, value)| Some(set(flag, path, value.as_deref()?)));
+        let source = self.prometheus.as_ref();
+        let source = source.map(|_| set("--prometheus", "source", "prometheus"));
+        Config::load(&self.config.clone().sources(given.chain(source)))
+    }
+}
+
+/// The Prometheus of a configuration, and its address.
+pub(super) fn source(config: &Config) -> Result<(PrometheusSource, String), Failure> {
+    match &config.metrics.source {
+        Source::Prometheus(settings) => {
+            let address = settings.connection.url.to_string();
+            Ok((PrometheusSource::new((**settings).clone()), address))
+        }
+        _ => Err(Failure::call(
+            "metrics.source of the configuration is not prometheus, and only a Prometheus knows the past: \
+             name one with --prometheus URL",
+        )),
+    }
+}
+
+/// The failure of a call that Prometheus does not answer.
+pub(super) fn unreachable(url: &str, error: &MetricsError) -> Failure {
+    let hint = match error {
+        MetricsError::Connect(_) | MetricsError::Timeout => {
+            "; from outside of the cluster: kubectl -n monitoring port-forward svc/prometheus-operated 9090, \
+             and --prometheus http://127.0.0.1:9090"
+        }
+        MetricsError::Unauthorized { .. } => "; see --bearer-token-file",
+        MetricsError::NotServed { .. } | MetricsError::Malformed { .. } => {
+            "; the address is to be that of a Prometheus, up to the /api/v1 of its API"
+        }
+        _ => "",
+    };
+    Failure::work(format_args!("Prometheus at {url}: {error}{hint}"))
+}
+
+/// Asks for all that is left, newest first, at the pace that the server can follow; what it refuses is not asked
+/// again.
+///
+/// # Errors
+/// A part of it cannot be had.
+pub(super) async fn ask_all(
+    past: &dyn Past,
+    question: Question<'_>,
+    mut rest: Rest,
+    mut take: impl FnMut(Answer, Slots),
+) -> Result<(), MetricsError> {
+    let mut pace = Pace::default();
+    let mut again = 0;
+    while let Some(slots) = rest.newest(pace.points()) {
+        let begun = clock::instant();
+        let Some(answer) = question.ask(past, slots).await else {
+            return Ok(());
+        };
+        let outcome = match &answer {
+            Ok(answer) => Outcome::Answered {
+                series: answer.series(),
+                took: begun.elapsed(),
+            },
+            Err(error) => question.outcome(error, slots),
+        };
+        match (pace.after(slots.points, outcome), answer) {
+            (Next::Take(_), Ok(answer)) => {
+                rest.took(slots.points);
+                again = 0;
+                take(answer, slots);
+            }
+            (Next::AskForLess, _) => {}
+            (Next::AskAgain(pause), Err(_)) if may_answer_later(outcome) && again < AGAIN => {
+                again += 1;
+                tokio::time::sleep(pause.min(PAUSE)).await;
+            }
+            (_, Err(error)) => return Err(error),
+            (_, Ok(_)) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// True where the same question may have an answer a little later.
+const fn may_answer_later(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Down | Outcome::TooSlow)
+}

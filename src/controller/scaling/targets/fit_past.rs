@@ -1,0 +1,53 @@
+//! The past that a target's models are fitted on: where it is had from, and up to which hour of the day.
+
+use std::sync::Arc;
+
+use super::key::Key;
+use super::state::TargetState;
+use evenkeel_core::fnv::fnv1a;
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::pod_names;
+
+/// The lane in which work is done. What targets' own queries are asked for may hang, and others do not wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::controller::scaling) enum Lane {
+    Workloads,
+    Queries,
+}
+
+/// The past that models are fitted on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::controller::scaling) enum FitPast {
+    /// Of a signal of the targets' workloads.
+    Workloads(Signal),
+    /// Of a query.
+    Query(Arc<str>),
+}
+
+impl FitPast {
+    /// The lane in which it is asked for.
+    pub(super) const fn lane(&self) -> Lane {
+        match self {
+            Self::Workloads(_) => Lane::Workloads,
+            Self::Query(_) => Lane::Queries,
+        }
+    }
+}
+
+/// Where the past of a load is had from; `None` where it cannot be had.
+pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<FitPast> {
+    if [Signal::CPU, Signal::MEMORY].contains(signal) {
+        let workload = &key.workload;
+        pod_names::ending(workload.object().kind(), workload.name())?;
+        return Some(FitPast::Workloads(signal.clone()));
+    }
+    let mut queries = state.past_queries.iter();
+    let (_, query) = queries.find(|(known, _)| known == signal)?;
+    Some(FitPast::Query(Arc::clone(query)))
+}
+
+/// The hour of the day at which a target is fitted, the same on every replica.
+pub(super) fn hour(key: &Key) -> i64 {
+    let text = format!("{}/{}", key.namespace, key.workload);
+    i64::try_from(fnv1a(text.as_bytes()) % 24).unwrap_or_default()
+}
