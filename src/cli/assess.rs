@@ -29,6 +29,11 @@ use evenkeel_clock as clock;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let config = args.prometheus.config()?;
+    for wanted in &args.output {
+        if let Output::Html(path) = wanted {
+            output_file::check(path)?;
+        }
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -82,7 +87,8 @@ fn assess(args: &Args, gathered: Gathered) -> Assessment {
         prometheus,
         targets,
     } = gathered;
-    let (depth, targets) = work::assess(targets, args.depth);
+    let drawn = args.output.iter().any(|one| matches!(one, Output::Html(_)));
+    let (depth, targets) = work::assess(targets, args.depth, drawn);
     Assessment::new(
         report::Terms {
             until,

@@ -17,6 +17,8 @@ use crate::support::load;
 use crate::support::metrics_server;
 use crate::support::metrics_stand_in::{self, Reply};
 
+mod queries;
+
 /// The end of all pasts, and the same for a flag.
 const END: i64 = 1_773_532_800;
 const UNTIL: &str = "2026-03-15T00:00:00Z";
@@ -218,7 +220,8 @@ fn each_hpa_has_a_verdict_by_the_past_of_its_load() {
         let one = [&url[..], &QUERY, &["-n", "shop", "-l", "app=memory"]].concat();
         let called = assess(&server.kubeconfig(), &one).await;
         assert_eq!(called.code, 0, "{}", called.stderr);
-        assert!(called.stdout.starts_with("1 HPA: "), "{}", called.stdout);
+        let begin = "0 of 1 HPA assessed: ";
+        assert!(called.stdout.starts_with(begin), "{}", called.stdout);
         assert!(
             called.stdout.contains("shop/memory: it scales by memory"),
             "{}",
@@ -471,7 +474,6 @@ fn a_real_prometheus_with_a_month_of_series_is_asked() {
         // A day of 2.1 cores in the mean, 0.3 of them a Pod.
         let hours = 7.0 * 24.0;
         assert!((0.9 * hours..1.6 * hours).contains(&today), "{today}");
-        assert_eq!(quiet["reason"], "NothingToSave", "{quiet}");
         assert_eq!(
             (
                 &quiet["load"]["startUpSeconds"],
@@ -479,7 +481,17 @@ fn a_real_prometheus_with_a_month_of_series_is_asked() {
             ),
             (&60.into(), &false.into())
         );
-        assert_eq!(young["reason"], "TooShort", "{young}");
+        for (one, verdict, reason) in [
+            (web, "worthEnabling", "Pays"),
+            (quiet, "notWorthEnabling", "NothingToSave"),
+            (young, "tooLittleData", "TooShort"),
+        ] {
+            assert_eq!(
+                (one["verdict"].as_str(), one["reason"].as_str()),
+                (Some(verdict), Some(reason)),
+                "{one}"
+            );
+        }
         // Each hour's job takes the plain HPA by surprise.
         let under = web["judged"]["today"]["underProvisionedSeconds"].as_f64();
         assert!(under.unwrap() > 24.0 * 30.0, "{web}");

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::custom_kind::{DEFINITIONS, KEDA, definition};
 use crate::support::dev_api::{
     ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
 };
@@ -265,18 +266,6 @@ async fn follow_changes(client: &Client, watched: &Watched) {
         .await;
 }
 
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-fn definition() -> Value {
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({"metadata": {"name": "scaledobjects.keda.sh"}, "spec": {
-        "group": "keda.sh", "scope": "Namespaced",
-        "names": {"kind": "ScaledObject", "plural": "scaledobjects"},
-        "versions": [{"name": "v1alpha1", "served": true, "storage": true,
-            "schema": {"openAPIV3Schema": schema}}],
-    }})
-}
-
 async fn scaled_objects_come_and_go_with_keda(client: &Client) {
     let watched = Watched::start(client).await;
     watched.synced().await;
@@ -285,7 +274,7 @@ async fn scaled_objects_come_and_go_with_keda(client: &Client) {
         0,
         "a cluster without KEDA is none"
     );
-    create(client, DEFINITIONS, &definition()).await;
+    create(client, DEFINITIONS, &definition(KEDA, "Namespaced")).await;
     let objects = path(&watched.namespace, "keda.sh/v1alpha1/scaledobjects");
     let object = json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::custom_kind::{KEDA, define};
 use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 use axum::http::{Method, Request};
 use evenkeel::uninstall::{self, Extent};
@@ -94,27 +95,6 @@ fn autoscaler(name: &str, record: &str) -> Value {
             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}})
 }
 
-/// A kind of which the embedded server knows nothing.
-fn definition([group, version, kind, plural]: [&str; 4], scope: &str) -> Value {
-    json!({"metadata": {"name": format!("{plural}.{group}")}, "spec": {
-        "group": group, "scope": scope, "names": {"kind": kind, "plural": plural},
-        "versions": [{"name": version, "served": true, "storage": true, "schema": {
-            "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
-}
-
-async fn define(client: &Client, names: [&str; 4], scope: &str) {
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    create(client, definitions, &definition(names, scope)).await;
-    let [group, version, _, plural] = names;
-    let served = format!("/apis/{group}/{version}/{plural}");
-    crate::support::control_plane::wait::eventually("the kind to be served", async || {
-        let (status, answer) = ask(client, "GET", &served, &Value::Null).await;
-        crate::support::control_plane::wait::holds(status == 200, || answer.to_string())
-    })
-    .await;
-}
-
-const KEDA: [&str; 4] = ["keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"];
 const HPAS: &str = "autoscaling/v2/horizontalpodautoscalers";
 
 /// The path for a write in the name of Evenkeel.

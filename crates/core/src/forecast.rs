@@ -65,7 +65,7 @@ pub use past::{Past, Recording};
 pub(crate) use peak::A_TENTH;
 pub use peak::{
     Cover, Followed, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes,
-    OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs,
+    OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs, own_quantiles,
 };
 pub use point_model::PointModel;
 pub use prediction::{Forecast, Interval, Step};

@@ -50,6 +50,8 @@ struct Reading {
 
 #[derive(Debug, Clone)]
 struct Series {
+    /// The round of observations that named it last.
+    round: u64,
     /// When it is read next.
     next: SignedDuration,
     since: SignedDuration,
@@ -62,6 +64,7 @@ struct Series {
 #[derive(Debug)]
 pub struct Scraper<K> {
     timing: Timing,
+    round: u64,
     series: BTreeMap<K, Series>,
 }
 
@@ -79,6 +82,7 @@ impl<K: Ord + Clone> Scraper<K> {
     pub const fn new(timing: Timing) -> Self {
         Self {
             timing,
+            round: 0,
             series: BTreeMap::new(),
         }
     }
@@ -86,11 +90,12 @@ impl<K: Ord + Clone> Scraper<K> {
     /// Takes what everything uses from `at` on; what is not named any more is gone.
     pub fn observe(&mut self, at: SignedDuration, usage: impl IntoIterator<Item = (K, Exporter)>) {
         let Timing { interval, window } = self.timing;
-        let mut before = std::mem::take(&mut self.series);
+        self.round += 1;
         for (key, Exporter { used, phase }) in usage {
-            let mut series = before
-                .remove(&key)
-                .unwrap_or_else(|| Series::new(at, used, next_scrape(at, phase, interval)));
+            let series = self.series.entry(key);
+            let series =
+                series.or_insert_with(|| Series::new(at, used, next_scrape(at, phase, interval)));
+            series.round = self.round;
             series.advance(at, used);
             if at >= series.next {
                 series.read(at, window);
@@ -98,8 +103,9 @@ impl<K: Ord + Clone> Scraper<K> {
                 let after = at.saturating_add(SignedDuration::from_nanos(1));
                 series.next = next_scrape(after, phase, interval);
             }
-            self.series.insert(key, series);
         }
+        let round = self.round;
+        self.series.retain(|_, series| series.round == round);
     }
 
     /// Counts `to` apart from now on, which was a part of `from` until now.
@@ -140,6 +146,7 @@ fn next_scrape(
 impl Series {
     const fn new(at: SignedDuration, current: Used, next: SignedDuration) -> Self {
         Self {
+            round: 0,
             next,
             since: at,
             current,

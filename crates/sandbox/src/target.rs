@@ -13,6 +13,7 @@ mod parts;
 mod past;
 mod replay;
 mod replicas;
+mod seen;
 mod settings;
 mod side;
 mod tick;

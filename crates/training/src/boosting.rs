@@ -89,10 +89,58 @@ impl Rows {
 /// # Errors
 /// Without rows, and where the library refuses them.
 pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees, BoostingError> {
-    let params = TrainingParams::builder()
-        .objective(Objective::Quantile(Quantiles::new([level])?))
-        .leaf_estimation(LeafEstimation::Exact);
-    grow(rows, params, settings)
+    LibraryRows::of(rows)?.fit(level, &rows.margins, settings)
+}
+
+/// Rows as the library has them, which sorts their inputs once for all fits on them.
+pub(crate) struct LibraryRows(DMatrix);
+
+impl LibraryRows {
+    /// These rows.
+    ///
+    /// # Errors
+    /// Without rows, and where the library refuses them.
+    pub(crate) fn of(rows: &Rows) -> Result<Self, BoostingError> {
+        if rows.is_empty() {
+            return Err(BoostingError::NoRows);
+        }
+        let data = DMatrix::from_dense(&rows.inputs, rows.len(), rows.width)?;
+        Ok(Self(data.with_labels(&rows.labels)?))
+    }
+
+    /// Trees for the quantile `level` of the labels, which answer what is to be added to these margins,
+    /// one a row.
+    ///
+    /// # Errors
+    /// Where the library refuses them.
+    pub(crate) fn fit(
+        &self,
+        level: f64,
+        margins: &[f32],
+        settings: &BoostingSettings,
+    ) -> Result<Trees, BoostingError> {
+        let params = TrainingParams::builder()
+            .objective(Objective::Quantile(Quantiles::new([level])?))
+            .leaf_estimation(LeafEstimation::Exact);
+        self.grow(margins, params, settings)
+    }
+
+    fn grow(
+        &self,
+        margins: &[f32],
+        params: TrainingParamsBuilder,
+        settings: &BoostingSettings,
+    ) -> Result<Trees, BoostingError> {
+        let data = self.0.clone().with_base_margin(margins)?;
+        let params = settings.params(params)?;
+        let model = Trainer::new(&params, &data, settings.trees).train()?.model;
+        let nodes = model.trees().iter().map(|tree| {
+            let nodes = tree.nodes().iter();
+            nodes.map(node).collect()
+        });
+        let nodes: Vec<Vec<Node>> = nodes.collect();
+        Ok(Trees::new(0.0, &nodes)?)
+    }
 }
 
 /// Trees for the mean of the labels, that is for the least squares. They answer what is to be added to the
@@ -101,48 +149,34 @@ pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees
 /// # Errors
 /// As [`fit`].
 pub fn fit_mean(rows: &Rows, settings: &BoostingSettings) -> Result<Trees, BoostingError> {
-    grow(rows, TrainingParams::builder(), settings)
+    LibraryRows::of(rows)?.grow(&rows.margins, TrainingParams::builder(), settings)
 }
 
-fn grow(
-    rows: &Rows,
-    params: TrainingParamsBuilder,
-    settings: &BoostingSettings,
-) -> Result<Trees, BoostingError> {
-    if rows.is_empty() {
-        return Err(BoostingError::NoRows);
+impl BoostingSettings {
+    /// The library's parameters.
+    fn params(&self, params: TrainingParamsBuilder) -> Result<TrainingParams, HessboostError> {
+        let Self {
+            trees: _,
+            leaves,
+            rate,
+            leaf_weight,
+            bins,
+            shares: [rows_share, inputs_share],
+            threads,
+        } = *self;
+        params
+            .tree_method(TreeMethod::Hist)
+            .grow_policy(GrowPolicy::LossGuide)
+            .unlimited_depth()
+            .max_leaves(leaves)
+            .max_bin(bins)
+            .eta(rate)
+            .min_child_weight(leaf_weight)
+            .subsample(rows_share)
+            .colsample_bytree(inputs_share)
+            .nthread(threads.get())
+            .build()
     }
-    let data = DMatrix::from_dense(&rows.inputs, rows.len(), rows.width)?
-        .with_labels(&rows.labels)?
-        .with_base_margin(&rows.margins)?;
-    let BoostingSettings {
-        trees,
-        leaves,
-        rate,
-        leaf_weight,
-        bins,
-        shares: [rows_share, inputs_share],
-        threads,
-    } = *settings;
-    let params = params
-        .tree_method(TreeMethod::Hist)
-        .grow_policy(GrowPolicy::LossGuide)
-        .unlimited_depth()
-        .max_leaves(leaves)
-        .max_bin(bins)
-        .eta(rate)
-        .min_child_weight(leaf_weight)
-        .subsample(rows_share)
-        .colsample_bytree(inputs_share)
-        .nthread(threads.get())
-        .build()?;
-    let model = Trainer::new(&params, &data, trees).train()?.model;
-    let nodes = model.trees().iter().map(|tree| {
-        let nodes = tree.nodes().iter();
-        nodes.map(node).collect()
-    });
-    let nodes: Vec<Vec<Node>> = nodes.collect();
-    Ok(Trees::new(0.0, &nodes)?)
 }
 
 fn node(node: &hessboost::tree::Node) -> Node {

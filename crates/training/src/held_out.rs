@@ -4,13 +4,15 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::forecast::{DailyHighs, GlobalPeaks, LEVELS, Minutes, OwnPeaks};
+use evenkeel_core::forecast::{
+    DailyHighs, GlobalPeaks, LEVELS, Masks, Minutes, OwnPeaks, inputs, own_quantiles,
+};
 use evenkeel_core::scaling::tracker::Learnt;
 use evenkeel_core::scaling::trial::{Trial, TrialPods};
 
 use crate::boosting::BoostingError;
 use crate::judged::pinball;
-use crate::peaks::{OwnSettings, Row, fit_own, fit_rows, own_rows, part};
+use crate::peaks::{OwnRow, OwnSettings, fit_own, own_rows, part};
 
 /// The share of the rows that is held out, as one part of so many; three days at most.
 const PART: usize = 3;
@@ -46,22 +48,31 @@ pub fn learn(
     pods: &TrialPods,
     settings: &OwnSettings,
 ) -> Result<Option<Learnt>, BoostingError> {
-    let Some((older, held_out)) = hold_out(global, past, window, settings)? else {
+    let rows = own_rows(global, past, window, settings);
+    let Some((older, held_out)) = hold_out(&rows, window, settings)? else {
         return Ok(None);
     };
     let minutes = (past.start()..).step_by(60).zip(past.values());
     let highs = DailyHighs::of(minutes.map(|(second, &load)| (second, load)));
-    if !held_out.pays() {
-        let from = past.values().len().saturating_sub(MOST);
-        let trial = Trial::over(past, from, window, (global, None), pods);
-        let own = None;
-        return Ok(Some(Learnt { own, trial, highs }));
-    }
-    let own = fit_own(global, past, window, settings)?;
-    let models = (global, Some(&older));
-    let trial = Trial::over(past, held_out.from, window, models, pods);
-    Ok(own.map(|own| Learnt {
-        own: Some(Arc::new(own)),
+    let (from, unseen) = if held_out.pays() {
+        (held_out.from, Some(&older))
+    } else {
+        (past.values().len().saturating_sub(MOST), None)
+    };
+    let trial = Trial::over(past, from, pods, |index| {
+        if let Ok(place) = rows.binary_search_by_key(&index, |one| one.row.index) {
+            let OwnRow { row, rises } = &rows[place];
+            return Some(own_quantiles(*rises, unseen, &row.inputs));
+        }
+        // What came after it is not known.
+        let inputs = inputs(&past.past(index), window, Masks::NONE)?;
+        Some(global.quantiles(unseen, &inputs))
+    });
+    let own = held_out
+        .pays()
+        .then(|| fit_own(&rows, window, settings).map(Arc::new));
+    Ok(Some(Learnt {
+        own: own.transpose()?,
         trial,
         highs,
     }))
@@ -70,32 +81,30 @@ pub fn learn(
 /// Fits trees of a target's own on the older part of its past, and judges them on the newest; `None` where
 /// the past is too short.
 pub(crate) fn hold_out(
-    global: &GlobalPeaks,
-    past: &Minutes,
+    rows: &[OwnRow],
     window: usize,
     settings: &OwnSettings,
 ) -> Result<Option<(OwnPeaks, HeldOut)>, BoostingError> {
-    let rows = own_rows(past, window, settings);
     if rows.len() < settings.least {
         return Ok(None);
     }
-    let (older, newest) = part(&rows, (rows.len() / PART).min(MOST), window);
+    let (older, newest) = part(rows, (rows.len() / PART).min(MOST), window);
     let (false, Some(first)) = (older.is_empty(), newest.first()) else {
         return Ok(None);
     };
-    let own = fit_rows(global, older, window, settings)?;
+    let own = fit_own(older, window, settings)?;
     let held_out = HeldOut {
-        from: first.index,
-        own: loss(global, Some(&own), newest),
-        global: loss(global, None, newest),
+        from: first.row.index,
+        own: loss(Some(&own), newest),
+        global: loss(None, newest),
     };
     Ok(Some((own, held_out)))
 }
 
 /// The mean loss over the rows.
-fn loss(global: &GlobalPeaks, own: Option<&OwnPeaks>, rows: &[Row]) -> f64 {
-    let losses = rows.iter().map(|row| {
-        let quantiles = global.quantiles(own, &row.inputs);
+fn loss(own: Option<&OwnPeaks>, rows: &[OwnRow]) -> f64 {
+    let losses = rows.iter().map(|OwnRow { row, rises }| {
+        let quantiles = own_quantiles(*rises, own, &row.inputs);
         let largest = row.inputs.last + row.inputs.scale * f64::from(row.rise);
         let at = |level: usize| {
             let over = (largest - quantiles.level(level)) / row.inputs.scale;

@@ -7,7 +7,7 @@ use evenkeel_core::forecast::{
 };
 use evenkeel_core::random::Random;
 
-use crate::boosting::{BoostingError, BoostingSettings, Rows, fit};
+use crate::boosting::{BoostingError, BoostingSettings, LibraryRows, Rows};
 
 /// How `global` is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +113,8 @@ pub fn fit_global(
         let random = Random::new(settings.seed).stream(&format!("rows {number}"));
         add_rows(&mut rows, series, settings, random);
     }
-    let level = |index: usize| fit(&rows, LEVELS[index], &settings.boosting);
+    let (given, begins) = (LibraryRows::of(&rows)?, vec![0.0; rows.len()]);
+    let level = |index: usize| given.fit(LEVELS[index], &begins, &settings.boosting);
     Ok(GlobalPeaks::new([
         level(0)?,
         level(1)?,
@@ -145,55 +146,57 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
     }
 }
 
-/// Trees of one target's own for a window, from its past, going on from `global`; `None` where the past
-/// is too short.
-///
-/// # Errors
-/// Where the library refuses the rows.
-pub(crate) fn fit_own(
+/// A row that the trees of a target's own learn from, with what they go on from.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnRow {
+    pub(crate) row: Row,
+    /// What `global` says, at each of [`LEVELS`].
+    pub(crate) rises: [f32; LEVELS.len()],
+}
+
+/// The rows that the trees of a target's own learn from, in the order of time.
+pub(crate) fn own_rows(
     global: &GlobalPeaks,
     past: &Minutes,
     window: usize,
     settings: &OwnSettings,
-) -> Result<Option<OwnPeaks>, BoostingError> {
-    let rows = own_rows(past, window, settings);
-    if rows.len() < settings.least {
-        return Ok(None);
-    }
-    fit_rows(global, &rows, window, settings).map(Some)
-}
-
-/// The rows that the trees of a target's own learn from, in the order of time.
-pub(crate) fn own_rows(past: &Minutes, window: usize, settings: &OwnSettings) -> Vec<Row> {
+) -> Vec<OwnRow> {
     let length = past.values().len();
     let minutes = length.saturating_sub(settings.minutes)..length;
     let rows = minutes.filter_map(|index| row(past, index, window, Masks::NONE));
+    let rows = rows.map(|row| OwnRow {
+        rises: global.rises(&row.inputs),
+        row,
+    });
     rows.collect()
 }
 
 /// Trees that learn from these rows.
-pub(crate) fn fit_rows(
-    global: &GlobalPeaks,
-    rows: &[Row],
+///
+/// # Errors
+/// Without rows, and where the library refuses them.
+pub(crate) fn fit_own(
+    rows: &[OwnRow],
     window: usize,
     settings: &OwnSettings,
 ) -> Result<OwnPeaks, BoostingError> {
+    let mut given = Rows::new(INPUTS);
+    for OwnRow { row, .. } in rows {
+        given.push(&row.inputs.values, row.rise, 0.0);
+    }
+    let given = LibraryRows::of(&given)?;
     let level = |index: usize| {
-        let mut given = Rows::new(INPUTS);
-        for row in rows {
-            let begin = global.rise(index, &row.inputs);
-            given.push(&row.inputs.values, row.rise, begin);
-        }
-        fit(&given, LEVELS[index], &settings.boosting)
+        let begins: Vec<f32> = rows.iter().map(|row| row.rises[index]).collect();
+        given.fit(LEVELS[index], &begins, &settings.boosting)
     };
     Ok(OwnPeaks::new(window, [level(1)?, level(2)?, level(3)?]))
 }
 
 /// Parts the rows into those whose windows are over before the newest part, and that part of at most
 /// `newest` rows.
-pub(crate) fn part(rows: &[Row], newest: usize, window: usize) -> (&[Row], &[Row]) {
+pub(crate) fn part(rows: &[OwnRow], newest: usize, window: usize) -> (&[OwnRow], &[OwnRow]) {
     let (older, newest) = rows.split_at(rows.len().saturating_sub(newest));
-    let begin = newest.first().map_or(usize::MAX, |row| row.index);
-    let over = older.partition_point(|row| row.index.saturating_add(window) <= begin);
+    let begin = newest.first().map_or(usize::MAX, |one| one.row.index);
+    let over = older.partition_point(|one| one.row.index.saturating_add(window) <= begin);
     (&older[..over], newest)
 }

@@ -20,7 +20,8 @@ Examples:
   evenkeel assess --config evenkeel.yaml --selector team=web -o json |
       jq '.targets[] | select(.verdict == \"worthEnabling\") | .name'
 
-It reads HPAs, the ScaledObjects, workloads and Pods behind them, and asks Prometheus for the past of the
+It reads HPAs, the ScaledObjects, workloads and Pods behind them (a ScaledObject is assessed by the HPA
+that KEDA made of it), and asks Prometheus for the past of the
 load of each; it writes nothing, and nothing has to be installed. Each past is replayed with the HPA's own
 request, target, minReplicas and maxReplicas: by the plain HPA at its own target and at lower ones down to
 two thirds of it, which buy safety too, and with floors as Evenkeel would raise them. The last 30 % of the
@@ -42,7 +43,7 @@ replicasets.apps and, where KEDA is installed, scaledobjects.keda.sh. Exit codes
 verdicts; 1 cluster or Prometheus does not answer, or Prometheus has no series of any HPA; 2 the call or
 the configuration is wrong.";
 
-/// Tell for each HPA of a cluster, from its past, whether scaling ahead of its load would pay
+/// Tell for each HPA and ScaledObject of a cluster, from its past, whether scaling ahead of its load would pay
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct Args {
@@ -50,11 +51,11 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 
-    /// Only HPAs of this namespace [default: all namespaces]
+    /// Only HPAs and ScaledObjects of this namespace [default: all namespaces]
     #[arg(long, short, value_name = "NAME")]
     pub(super) namespace: Option<String>,
 
-    /// Only HPAs with these labels, as `kubectl get -l` has them
+    /// Only HPAs and ScaledObjects with these labels, as `kubectl get -l` has them
     #[arg(long, short = 'l', value_name = "LABELS")]
     pub(super) selector: Option<String>,
 

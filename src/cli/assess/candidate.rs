@@ -1,10 +1,11 @@
-//! The HPAs of a cluster: of each the load that floors would be made of, or the reason why there is none.
+//! The HPAs and ScaledObjects of a cluster: of each the load that floors would be made of, or the reason why there is none.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::args::Args;
+use super::objects::Listed;
 use crate::config::Config;
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::scaling::Bounds;
@@ -18,14 +19,15 @@ use evenkeel_kubernetes::plan::scaling::{
     Observed, Problem, Question, Resolved, Settings, Target, conflicts, resolve, tells_of_the_past,
 };
 use evenkeel_kubernetes::pod_names;
+use evenkeel_kubernetes::scaled_object::{ScaledObject, ScaledObjectTarget};
 use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::target::{self, Edges};
 
-/// An HPA with what is to be replayed of it.
+/// An HPA with what is to be replayed of it, or a ScaledObject without one.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub namespace: Arc<str>,
-    /// The name of the HPA.
+    /// The name of the HPA, else of the ScaledObject.
     pub name: String,
     /// The ScaledObject that it belongs to.
     pub scaled_object: Option<String>,
@@ -71,6 +73,8 @@ pub(super) enum Unfit {
     NotForecast(String),
     /// The past of what it scales by is not to be found.
     NoPast(String),
+    /// A ScaledObject without an HPA.
+    NoAutoscaler,
     /// It has one count for all times.
     OneCount(i32),
     /// Its largest load takes more Pods than a replay counts.
@@ -86,8 +90,20 @@ impl Unfit {
             Self::NoPods => "NoPods",
             Self::NotForecast(_) => "NotForecast",
             Self::NoPast(_) => "NoPast",
+            Self::NoAutoscaler => "NoAutoscaler",
             Self::OneCount(_) => "OneCount",
             Self::TooManyPods { .. } => "TooManyPods",
+        }
+    }
+
+    /// The same with the problems that may have led to it, such as a query that is not allowed.
+    fn because(self, problems: &[Problem]) -> Self {
+        match self {
+            Self::NoPast(why) => {
+                let problems = problems.iter().map(|problem| format!("; {problem}"));
+                Self::NoPast([why].into_iter().chain(problems).collect())
+            }
+            other => other,
         }
     }
 
@@ -104,8 +120,14 @@ impl Unfit {
                  the Pods that it adds, so it is reacted to and not forecast"
             ),
             Self::NoPast(why) => why.clone(),
+            Self::NoAutoscaler => {
+                "KEDA has made no HPA of the ScaledObject, so that nothing scales by its load"
+                    .to_owned()
+            }
             Self::OneCount(count) => {
-                format!("minReplicas and maxReplicas are both {count}: there is nothing to scale")
+                format!(
+                    "its minReplicas and maxReplicas are both {count}: there is nothing to scale"
+                )
             }
             Self::TooManyPods { needed, most } => format!(
                 "its largest load takes {needed} Pods at its target, and a replay counts {most} at most"
@@ -114,23 +136,21 @@ impl Unfit {
     }
 }
 
-/// All HPAs, by namespace and name.
-pub(super) fn all(
-    observed: &[Observed],
-    args: &Args,
-    config: &Config,
-    now: Timestamp,
-) -> Vec<Candidate> {
+/// All of them, by namespace and name.
+pub(super) fn all(listed: &Listed, args: &Args, config: &Config, now: Timestamp) -> Vec<Candidate> {
     let settings = Settings {
         mode: Mode::Recommend,
         ..config.scaling
     };
+    let observed = &listed.autoscalers;
     let resolved = observed.iter().zip(conflicts(observed));
     let candidates = resolved.map(|(observed, conflict)| {
         let resolved = resolve(observed, conflict, &settings, None, now);
         Candidate::of(observed, resolved, args.start_up)
     });
-    let mut all: Vec<_> = candidates.collect();
+    let without_autoscaler = listed.without_autoscaler.iter();
+    let without_autoscaler = without_autoscaler.map(Candidate::without_autoscaler);
+    let mut all: Vec<_> = candidates.chain(without_autoscaler).collect();
     all.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
     all
 }
@@ -148,6 +168,22 @@ impl Candidate {
             load: load(observed, resolved, start_up),
         }
     }
+
+    fn without_autoscaler(object: &ScaledObject) -> Self {
+        let ScaledObject { metadata, spec } = object;
+        let ScaledObjectTarget { kind, name } = &spec.scale_target_ref;
+        Self {
+            namespace: metadata.namespace.as_deref().unwrap_or_default().into(),
+            name: metadata.name.clone().unwrap_or_default(),
+            scaled_object: metadata.name.clone(),
+            workload: format!("{kind}/{name}"),
+            load: Err(if object.is_paused() {
+                Unfit::Problem(Problem::Paused)
+            } else {
+                Unfit::NoAutoscaler
+            }),
+        }
+    }
 }
 
 /// The load of an HPA that is to be replayed.
@@ -163,7 +199,7 @@ fn load(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Re
     if bounds.min() == bounds.max() {
         return Err(Unfit::OneCount(bounds.min()));
     }
-    let (scaled, past) = forecast(observed, &target)?;
+    let (scaled, past) = forecast(observed, &target).map_err(|unfit| unfit.because(&problems))?;
     let lead = target.policy.lead;
     let measured = lead.start_up.saturating_add(lead.node_start_up);
     let start_up_is_measured = !observed.pods.starts.is_empty();

@@ -74,9 +74,10 @@ impl Depth {
             1 => "one risk".to_owned(),
             risks => format!("{risks} risks"),
         };
+        let word = if loads == 1 { "load" } else { "loads" };
         (self != Self::Whole).then(|| {
             format!(
-                "{loads} loads: the last day of each is judged, at {targets} targets and {risks}; with --depth whole \
+                "{loads} {word}: the last day of each is judged, at {targets} targets and {risks}; with --depth whole \
                  the last three days are, at 9 targets and 5 risks, which takes some seconds a load"
             )
         })

@@ -1,6 +1,6 @@
 //! One list of what scaling reads, put together as the watches of the service do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 
 use jiff::Timestamp;
@@ -18,10 +18,20 @@ use crate::config::Config;
 use crate::doctor::gather::read;
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::plan::scaling::Observed;
+use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::watched::{
     Namespace, WatchedAutoscaler, WatchedDeployment, WatchedPod, WatchedReplicaSet,
     WatchedScaledObject, WatchedStatefulSet,
 };
+
+/// What there is to assess.
+#[derive(Debug)]
+pub(super) struct Listed {
+    /// The HPAs, each with its workload, its Pods and its ScaledObject.
+    pub autoscalers: Vec<Observed>,
+    /// The ScaledObjects that no HPA is there for.
+    pub without_autoscaler: Vec<ScaledObject>,
+}
 
 /// The cluster as it is listed into a picture.
 struct Listing<'a> {
@@ -30,8 +40,7 @@ struct Listing<'a> {
     state: ClusterState,
 }
 
-/// The HPAs that are asked for, each with its workload, its Pods and its ScaledObject, as if their
-/// namespaces had opted in.
+/// The HPAs and ScaledObjects that are asked for, as if their namespaces had opted in.
 ///
 /// # Errors
 /// The API server cannot be reached, or refuses a list.
@@ -39,35 +48,62 @@ pub(super) async fn observe(
     client: &Client,
     args: &Args,
     config: &Config,
-) -> Result<Vec<Observed>, Failure> {
+) -> Result<Listed, Failure> {
     let listing = Listing {
         client,
         namespace: args.namespace.as_deref(),
         state: ClusterState::new(config.cluster),
     };
-    let params = args.selector.as_deref();
-    let params = params.map_or_else(ListParams::default, |labels| {
-        ListParams::default().labels(labels)
-    });
-    // The picture leaves out what is nobody's concern; here everybody's load is.
-    for namespace in listing.list::<WatchedAutoscaler>(params).await? {
-        listing.opt_in(namespace);
-    }
     let all = ListParams::default;
-    listing.list::<WatchedScaledObject>(all()).await?;
-    listing.list::<WatchedDeployment>(all()).await?;
-    listing.list::<WatchedStatefulSet>(all()).await?;
-    listing.list::<WatchedReplicaSet>(all()).await?;
-    listing.list::<WatchedPod>(all()).await?;
-    let targets = listing.state.scaling_view().targets;
-    let scaled = targets.into_iter();
-    Ok(scaled.filter(|one| one.autoscaler.is_some()).collect())
+    let wanted = || match args.selector.as_deref() {
+        Some(labels) => all().labels(labels),
+        None => all(),
+    };
+    let mut namespaces = BTreeSet::new();
+    let of_autoscaler = |one: WatchedAutoscaler| namespaces.extend(one.metadata.namespace);
+    listing.list(wanted(), of_autoscaler).await?;
+    // The picture leaves out what is nobody's concern; here everybody's load is.
+    namespaces.into_iter().for_each(|name| listing.opt_in(name));
+    let mut scaled_objects = Vec::new();
+    let of_keda = |one: WatchedScaledObject| scaled_objects.push(one.scaled_object);
+    listing.list(wanted(), of_keda).await?;
+    if args.selector.is_some() {
+        // The labels of an HPA may be others than those of its ScaledObject.
+        listing.list::<WatchedScaledObject>(all(), drop).await?;
+    }
+    listing.list::<WatchedDeployment>(all(), drop).await?;
+    listing.list::<WatchedStatefulSet>(all(), drop).await?;
+    listing.list::<WatchedReplicaSet>(all(), drop).await?;
+    listing.list::<WatchedPod>(all(), drop).await?;
+    let mut autoscalers = listing.state.scaling_view().targets;
+    autoscalers.retain(|one| one.autoscaler.is_some());
+    Ok(Listed::new(autoscalers, scaled_objects))
+}
+
+impl Listed {
+    fn new(autoscalers: Vec<Observed>, mut without_autoscaler: Vec<ScaledObject>) -> Self {
+        let with_one = autoscalers.iter().filter_map(|one| {
+            let name = one.autoscaler.as_deref()?.scaled_object()?;
+            Some((&*one.namespace, name))
+        });
+        let with_one: HashSet<_> = with_one.collect();
+        without_autoscaler.retain(|object| {
+            let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+            let name = object.metadata.name.as_deref().unwrap_or_default();
+            !with_one.contains(&(namespace, name))
+        });
+        drop(with_one);
+        Self {
+            autoscalers,
+            without_autoscaler,
+        }
+    }
 }
 
 impl Listing<'_> {
-    /// Lists a kind into the picture, and gives the namespaces of its objects; a kind that the cluster
-    /// does not serve has none.
-    async fn list<K>(&self, params: ListParams) -> Result<BTreeSet<String>, Failure>
+    /// Lists a kind into the picture, and hands each object on; a kind that the cluster does not serve
+    /// has none.
+    async fn list<K>(&self, params: ListParams, mut take: impl FnMut(K)) -> Result<(), Failure>
     where
         K: WatchedObject
             + Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -80,11 +116,11 @@ impl Listing<'_> {
             Some(namespace) => Api::namespaced(client, namespace),
             None => Api::all(client),
         };
-        let (mut namespaces, mut unreadable) = (BTreeSet::new(), 0);
+        let mut unreadable = 0;
         let listed = read::for_each(&api, params, |guarded| match guarded.0 {
             Ok(object) => {
                 object.apply(&self.state);
-                namespaces.extend(object.meta().namespace.clone());
+                take(object);
             }
             Err(_) => unreadable += 1,
         });
@@ -99,7 +135,7 @@ impl Listing<'_> {
                 "{unreadable} of {plural} cannot be read and are left out"
             ));
         }
-        Ok(namespaces)
+        Ok(())
     }
 
     fn opt_in(&self, namespace: String) {

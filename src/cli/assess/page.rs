@@ -8,7 +8,8 @@ use super::table::FIGURES;
 use super::target_report::{LoadReport, TargetReport};
 use super::verdict::Verdict;
 use crate::cli::forecast::chart::{self, Chart, escaped};
-use crate::cli::forecast::replay::picture;
+use crate::cli::forecast::replay::picture::{self, Shown};
+use crate::cli::forecast::replay::report::{PolicyCost, Series};
 
 const STYLE: &str = "\
 body{font:15px/1.5 'Open Sans','Helvetica Neue',Arial,'DejaVu Sans',sans-serif;color:#202020;\
@@ -17,7 +18,11 @@ table{border-collapse:collapse;width:100%;font-size:13px}\
 th,td{text-align:left;padding:.25em .6em;border-bottom:1px solid #e6e6e6;vertical-align:top}\
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\
 .worthEnabling{color:#00664b;font-weight:bold}.aside{color:#505050}\
-svg{max-width:100%;height:auto}section{margin-top:2.5em}a{color:#0072b2}";
+svg{max-width:100%;height:auto}section{margin-top:2.5em}a{color:#0072b2}\
+.wide{overflow-x:auto}\
+@media(prefers-color-scheme:dark){body{background:#16181a;color:#e4e4e4}\
+th,td{border-color:#3a3d40}.worthEnabling{color:#5fd3ae}.aside{color:#a8a8a8}a{color:#6fb7e9}\
+svg{filter:invert(.91) hue-rotate(180deg)}}";
 
 const READING: &str = "\
 Under-provisioned is the time in which the ready Pods carried more than 1.1 times the target, which the \
@@ -86,7 +91,7 @@ impl Page {
 
     fn table(&mut self, assessment: &Assessment) {
         self.put(format_args!(
-            "<table><thead><tr><th>HPA</th><th>Verdict</th>"
+            "<div class=\"wide\"><table><thead><tr><th>HPA</th><th>Verdict</th>"
         ));
         for heading in FIGURES {
             self.put(format_args!(
@@ -107,7 +112,7 @@ impl Page {
             }
             self.put(format_args!("</tr>\n"));
         }
-        self.put(format_args!("</tbody></table>\n"));
+        self.put(format_args!("</tbody></table></div>\n"));
     }
 
     fn section(&mut self, place: usize, one: &TargetReport) {
@@ -116,7 +121,7 @@ impl Page {
             escaped(&one.full_name()),
             class(one.verdict),
             one.verdict.told(),
-            escaped(&one.because)
+            escaped(&sentence(&one.because))
         ));
         self.put(format_args!(
             "<p class=\"aside\">{}</p>\n",
@@ -125,19 +130,32 @@ impl Page {
         for note in &one.notes {
             self.put(format_args!("<p class=\"aside\">{}</p>\n", escaped(note)));
         }
-        let series = one
-            .series
-            .as_ref()
-            .filter(|series| series.policies.len() > 1);
-        if let Some(series) = series {
-            let chart = Chart::Scatter(picture::frontier(series));
-            self.put(format_args!(
-                "{}\n",
-                chart::page(&one.full_name(), &[chart])
-            ));
+        let charts = one.series.as_ref().map(|series| charts(one, series));
+        if let Some(charts) = charts.filter(|charts| !charts.is_empty()) {
+            self.put(format_args!("{}\n", chart::page(&one.full_name(), &charts)));
         }
         self.put(format_args!("</section>\n"));
     }
+}
+
+/// A text that begins as a sentence does.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase());
+    first.into_iter().flatten().chain(letters).collect()
+}
+
+/// What safety costs, where that was replayed, and the judged time.
+fn charts(one: &TargetReport, series: &Series) -> Vec<Chart> {
+    let frontier = (series.policies.len() > 1).then(|| Chart::Scatter(picture::frontier(series)));
+    let plain: Option<&PolicyCost> = series.policies.first();
+    let floors = series.by_default().map(|(_, floors)| floors);
+    let shown = one.load.as_ref().map(LoadReport::shown);
+    let timeline = plain
+        .zip(shown)
+        .and_then(|(plain, shown)| picture::timeline(series, plain, floors, &shown));
+    let timeline = timeline.map(Chart::Figure);
+    [timeline, frontier].into_iter().flatten().collect()
 }
 
 /// The class of a verdict's text.
@@ -161,6 +179,17 @@ impl TargetReport {
 }
 
 impl LoadReport {
+    /// How its load is drawn.
+    fn shown(&self) -> Shown {
+        let (title, factor) = match self.unit {
+            "millicores" => ("CPU load (cores, all Pods)", 1000.0),
+            "bytes" => ("Memory (GiB, all Pods)", f64::from(1_u32 << 30)),
+            "bytes/s" => ("Load (MB/s, all Pods)", 1e6),
+            _ => ("Load (in the unit of the metric)", 1.0),
+        };
+        Shown { title, factor }
+    }
+
     fn told(&self) -> String {
         let start = if self.start_up_is_measured {
             "as its Pods took"

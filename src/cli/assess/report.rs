@@ -38,6 +38,8 @@ pub(super) struct Assessment {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Summary {
     pub targets: usize,
+    /// Those with a verdict on floors; the others are beyond it, each with its reason.
+    pub assessed: usize,
     pub worth_enabling: usize,
     pub not_worth_enabling: usize,
     pub too_little_data: usize,
@@ -101,6 +103,7 @@ impl Summary {
         let saved = worth.filter_map(TargetReport::saved);
         Self {
             targets: targets.len(),
+            assessed: count(Verdict::WorthEnabling) + count(Verdict::NotWorthEnabling),
             worth_enabling: count(Verdict::WorthEnabling),
             not_worth_enabling: count(Verdict::NotWorthEnabling),
             too_little_data: count(Verdict::TooLittleData),
@@ -121,9 +124,16 @@ impl Summary {
 
     /// The verdicts with their numbers, in a line.
     pub(super) fn told(&self) -> String {
-        let counts =
+        let [worth, not_worth, too_little, not_forecast] =
             Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.told()));
         let word = if self.targets == 1 { "HPA" } else { "HPAs" };
-        format!("{} {word}: {}", self.targets, counts.join(", "))
+        let assessed = format!(
+            "{} of {} {word} assessed: {worth}, {not_worth}",
+            self.assessed, self.targets
+        );
+        match self.targets - self.assessed {
+            0 => assessed,
+            beyond => format!("{assessed}; {beyond} beyond it: {too_little}, {not_forecast}"),
+        }
     }
 }

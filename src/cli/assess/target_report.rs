@@ -263,7 +263,11 @@ impl Judged {
             today,
             risk_today: today.under_provisioned_seconds / seconds.max(1.0),
             floors,
-            policies: series.policies.clone(),
+            policies: series
+                .policies
+                .iter()
+                .map(PolicyCost::without_points)
+                .collect(),
         }
     }
 }

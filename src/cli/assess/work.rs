@@ -18,7 +18,18 @@ use evenkeel_core::scaling::worth::{PlainRun, Run, Worth, is_little, judge};
 use evenkeel_core::scaling::{Bounds, Risk};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{self, Knowledge, Policy, ReplayLoad, Replayed};
+use evenkeel_sandbox::target::{self, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed};
+
+/// The most points of a line in a picture, which pages of hundreds of targets can hold.
+const DRAWN: usize = 480;
+
+/// What all replays have in common.
+#[derive(Debug, Clone, Copy)]
+struct Terms {
+    depth: Depth,
+    /// True where load and replicas are to be drawn.
+    drawn: bool,
+}
 
 /// The minutes of load below which nothing is said: two days.
 pub(super) const LEAST_MINUTES: usize = 2 * 24 * 60;
@@ -51,12 +62,14 @@ pub(super) enum Outcome {
 pub(super) fn assess(
     targets: Vec<(Candidate, Option<LoadPast>)>,
     wanted: Option<Depth>,
+    drawn: bool,
 ) -> (Depth, Vec<Assessed>) {
     let long = |past: &LoadPast| past.known >= LEAST_MINUTES;
     let loads = targets
         .iter()
         .filter(|(_, past)| past.as_ref().is_some_and(long));
     let depth = wanted.unwrap_or_else(|| Depth::of(loads.count()));
+    let terms = Terms { depth, drawn };
     let global = GlobalPeaks::shipped();
     let bar = Mutex::new(Bar::new(true));
     let all = count_as_f64(targets.len());
@@ -70,7 +83,7 @@ pub(super) fn assess(
         Err(unfit) => Outcome::Unfit(unfit.clone()),
         Ok(load) => {
             let past = past.as_ref().filter(|past| long(past));
-            let replayed = past.and_then(|past| replay(candidate, load, past, depth, &global));
+            let replayed = past.and_then(|past| replay(candidate, load, past, terms, &global));
             replayed.unwrap_or(Outcome::TooLittle)
         }
     };
@@ -92,14 +105,24 @@ fn replay(
     candidate: &Candidate,
     load: &Load,
     past: &LoadPast,
-    depth: Depth,
+    terms: Terms,
     global: &Arc<GlobalPeaks>,
 ) -> Option<Outcome> {
+    let Terms { depth, drawn } = terms;
     let entrant = match entrant(candidate, load, past, depth)? {
         Ok(entrant) => entrant,
         Err(unfit) => return Some(Outcome::Unfit(unfit)),
     };
-    let run = |policy: Policy| (policy, replay_one(&entrant, policy, global));
+    let own = entrant.target.capacity.target();
+    let run = |policy: Policy| {
+        // Today's HPA and the floors that are judged.
+        let shown = match policy {
+            Policy::Hpa { target } => target.get().total_cmp(&own).is_eq(),
+            Policy::Evenkeel { risk, .. } => risk == Risk::default(),
+        };
+        let replayed = replay_one(&entrant, policy, global, drawn && shown);
+        (policy, replayed)
+    };
     let mut policies = depth.policies(&entrant.target).into_iter();
     let own = policies.next().map(run)?;
     let judged = entrant
@@ -110,12 +133,12 @@ fn replay(
         return Some(Outcome::NothingToSave(Box::new(Series::of(
             &entrant,
             vec![own],
-            false,
+            drawn,
         ))));
     }
     let replayed: Vec<_> = [own].into_iter().chain(policies.map(run)).collect();
     let worth = verdict(&replayed)?;
-    let series = Series::of(&entrant, replayed, false);
+    let series = Series::of(&entrant, replayed, drawn);
     Some(Outcome::Judged(Box::new((series, worth))))
 }
 
@@ -168,14 +191,37 @@ fn within_reach(target: target::Target, largest: f64) -> Result<target::Target, 
     })
 }
 
-fn replay_one(entrant: &Entrant, policy: Policy, global: &Arc<GlobalPeaks>) -> Replayed {
+fn replay_one(
+    entrant: &Entrant,
+    policy: Policy,
+    global: &Arc<GlobalPeaks>,
+    drawn: bool,
+) -> Replayed {
     let learn =
         |past: &Minutes, window, pods: &TrialPods| entrant.own.learnt(global, past, window, pods);
     let knowledge = Knowledge {
         global: Arc::clone(global),
         own: Some(&learn),
     };
-    target::replay(&entrant.target, policy, &entrant.load, &knowledge, false)
+    let mut replayed = target::replay(&entrant.target, policy, &entrant.load, &knowledge, drawn);
+    replayed.points = highest(&replayed.points);
+    replayed
+}
+
+/// The points that a picture has room for, of which each is the highest of those that it stands for.
+fn highest(points: &[ReplayPoint]) -> Vec<ReplayPoint> {
+    let together = points.len().div_ceil(DRAWN).max(1);
+    let highest = points.chunks(together).filter_map(|part| {
+        let first = *part.first()?;
+        Some(part.iter().fold(first, |highest, point| ReplayPoint {
+            at: first.at,
+            load: highest.load.into_iter().chain(point.load).reduce(f64::max),
+            replicas: highest.replicas.max(point.replicas),
+            ready: highest.ready.max(point.ready),
+            floor: highest.floor.max(point.floor),
+        }))
+    });
+    highest.collect()
 }
 
 /// The verdict by the floors of the default risk; `None` where these were not replayed.

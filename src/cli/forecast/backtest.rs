@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 
 use super::interrupt::Interrupt;
 use super::load::{self, Load};
+use super::output_file;
 use super::values::{Output, given_twice, parse_horizon, parse_output, parse_zone};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::ModelSet;
@@ -136,9 +137,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         for (load, tested) in loads.iter().zip(&tested.loads) {
             let path = picture_of(path, load, loads.len());
             let svg = picture::svg(load, tested, args.show, &args.time_zone);
-            std::fs::write(&path, svg).map_err(|error| {
-                Failure::work(format_args!("cannot write {}: {error}", path.display()))
-            })?;
+            output_file::write(&path, svg)?;
         }
     }
     interrupted(&tested)

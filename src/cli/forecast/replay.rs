@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 pub(super) use self::args::Args;
 use self::entrant::Entrant;
 use self::report::Replay;
+use super::interrupt::Interrupt;
 use super::progress::Bar;
 use super::values::Output;
 use super::{output_file, weights};
@@ -27,12 +28,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let entrants = args.files.iter().map(|path| Entrant::read(path, args));
     let entrants: Vec<Entrant> = entrants.collect::<Result<_, _>>()?;
     let weights = args.weights.as_deref().map(weights::read).transpose()?;
-    let replayed = replay(
-        args,
-        &entrants,
-        &weights.unwrap_or_else(GlobalPeaks::shipped),
-    );
-    let replay = Replay::of(&entrants, replayed, args.points);
+    for wanted in &args.output {
+        if let Output::Svg(path) = wanted {
+            output_file::check(path)?;
+        }
+    }
+    let weights = weights.unwrap_or_else(GlobalPeaks::shipped);
+    let replayed = replay(args, &entrants, &weights, &Interrupt::listen()?);
+    let mut each = entrants.iter().zip(&replayed);
+    let partial = each
+        .any(|(entrant, done)| done.len() < Policy::frontier(&entrant.target, args.model).len());
+    let replay = Replay::of(&entrants, replayed, args.points, partial);
     for wanted in &args.output {
         match wanted {
             Output::Numbers(format) => output::print(&replay, *format)?,
@@ -42,14 +48,21 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             }
         }
     }
+    if partial {
+        return Err(Failure::work(
+            "interrupted: the result above is partial, means are of what was finished",
+        ));
+    }
     Ok(())
 }
 
-/// All policies of each series with their outcomes, on all cores.
+/// The policies of each series with their outcomes, on all cores; those before the first one that an
+/// interruption left undone.
 fn replay(
     args: &Args,
     entrants: &[Entrant],
     global: &Arc<GlobalPeaks>,
+    interrupt: &Interrupt,
 ) -> Vec<Vec<(Policy, Replayed)>> {
     let jobs = entrants.iter().flat_map(|entrant| {
         let policies = Policy::frontier(&entrant.target, args.model);
@@ -65,6 +78,9 @@ fn replay(
         }
     };
     let work = |(entrant, policy): &(&Entrant, Policy)| {
+        if interrupt.is_pressed() {
+            return None;
+        }
         let learn = |past: &Minutes, window, pods: &TrialPods| {
             entrant.own.learnt(global, past, window, pods)
         };
@@ -72,15 +88,16 @@ fn replay(
             global: Arc::clone(global),
             own: if args.without_own { None } else { Some(&learn) },
         };
-        target::replay(
+        Some(target::replay(
             &entrant.target,
             *policy,
             &entrant.load,
             &knowledge,
             args.points,
-        )
+        ))
     };
-    let mut outcomes = in_parallel(cores(), &jobs, work, told).into_iter();
+    let outcomes = in_parallel(cores(), &jobs, work, told).into_iter();
+    let mut outcomes = outcomes.map_while(|outcome| outcome).fuse();
     if let Ok(mut bar) = bar.lock() {
         bar.finish();
     }

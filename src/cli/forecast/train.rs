@@ -17,7 +17,7 @@ use super::file::{self, Selection};
 use super::grid;
 use super::output_file;
 use super::progress::Bar;
-use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cli::output::{Failure, Format, Report, Style};
 use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::count_as_f64;
@@ -74,7 +74,8 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The file that the model is written to
+    /// The file that the model is written to; `-` is standard output, which has no accuracy then. The form of
+    /// the accuracy, which other commands take here too, is --format
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
@@ -82,7 +83,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
-    /// Format of the accuracy
+    /// Form of the accuracy on standard output
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
 
@@ -138,6 +139,7 @@ struct Learnt {
 }
 
 pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
+    output_file::check(&args.output)?;
     if args.weights.global {
         return run_global(args);
     }
@@ -196,8 +198,7 @@ fn run_global(args: &Args) -> Result<(), Failure> {
     let whole: Vec<Minutes> = series.into_iter().map(|one| one.minutes).collect();
     let weights = fit(&whole, &settings)?.encode();
     bar.finish();
-    output_file::write(&args.output, weights)?;
-    output::print(&accuracy, args.format)
+    output_file::write_model(&args.output, weights, &accuracy, args.format)
 }
 
 fn is_left_out(path: &Path, prefixes: &[String]) -> bool {

@@ -7,82 +7,18 @@
 
 mod bridging;
 mod highs;
+mod resolution;
 
 pub use bridging::BRIDGED;
 pub(super) use bridging::line;
 pub use highs::DailyHighs;
+pub use resolution::Resolution;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::past::Past;
 use super::series::Series;
 use crate::units::{Amount, count_as_f64, narrowed};
-
-/// A grid that the past is kept on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resolution {
-    /// 15 seconds for 30 minutes.
-    Fine,
-    /// 1 minute for 3 hours.
-    Minute,
-    /// 5 minutes for 2 days.
-    FiveMinutes,
-}
-
-impl Resolution {
-    /// All resolutions, the finest first.
-    pub const ALL: [Self; 3] = [Self::Fine, Self::Minute, Self::FiveMinutes];
-
-    const fn seconds(self) -> i64 {
-        match self {
-            Self::Fine => 15,
-            Self::Minute => 60,
-            Self::FiveMinutes => 300,
-        }
-    }
-
-    /// The distance of the steps.
-    pub const fn step(self) -> SignedDuration {
-        SignedDuration::from_secs(self.seconds())
-    }
-
-    /// The number of steps that are kept.
-    pub const fn length(self) -> usize {
-        match self {
-            Self::Fine => 120,
-            Self::Minute => 180,
-            Self::FiveMinutes => 576,
-        }
-    }
-
-    const fn offset(self) -> usize {
-        match self {
-            Self::Fine => 0,
-            Self::Minute => Self::Fine.length(),
-            Self::FiveMinutes => Self::Fine.length() + Self::Minute.length(),
-        }
-    }
-
-    /// The number of the slot that holds `time`, counted from the epoch.
-    fn slot(self, time: Timestamp) -> i64 {
-        time.as_second().div_euclid(self.seconds())
-    }
-
-    /// The slot that holds the fine slot `fine`.
-    const fn of_fine(self, fine: i64) -> i64 {
-        fine.div_euclid(self.seconds() / Self::Fine.seconds())
-    }
-
-    /// The length as slots are counted.
-    fn slots(self) -> i64 {
-        i64::try_from(self.length()).expect("the rings are short")
-    }
-
-    fn place(self, slot: i64) -> usize {
-        let place = slot.rem_euclid(self.slots());
-        self.offset() + usize::try_from(place).expect("a remainder is not negative and short")
-    }
-}
 
 /// The number of values in a history.
 const VALUES: usize = Resolution::FiveMinutes.offset() + Resolution::FiveMinutes.length();
@@ -240,8 +176,7 @@ impl History {
     /// The time of the newest 15-second step that has been written; `None` before the first sample.
     #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
-        let second = self.newest?.checked_mul(Resolution::Fine.seconds())?;
-        Timestamp::from_second(second).ok()
+        Timestamp::from_second(self.newest_second()?).ok()
     }
 
     /// The value of the 15-second step that holds `time`.
@@ -252,7 +187,17 @@ impl History {
 
     /// The value of the step of a grid that holds `time`.
     pub(crate) fn step(&self, resolution: Resolution, time: Timestamp) -> Option<f64> {
-        self.get(resolution, resolution.slot(time))
+        self.step_at(resolution, time.as_second())
+    }
+
+    /// The value of the step of a grid that holds the second, counted from the epoch.
+    pub(super) fn step_at(&self, resolution: Resolution, second: i64) -> Option<f64> {
+        self.get(resolution, resolution.slot_at(second))
+    }
+
+    /// The newest 15-second step that has been written, in seconds from the epoch to its begin.
+    pub(super) fn newest_second(&self) -> Option<i64> {
+        self.newest?.checked_mul(Resolution::Fine.seconds())
     }
 
     /// The number of steps of a grid that are known.

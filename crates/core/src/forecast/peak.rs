@@ -18,5 +18,5 @@ pub use cover::Cover;
 pub use forecaster::{Followed, Peak, PeakContext, PeakForecaster};
 pub use inputs::{INPUTS, Inputs, Masks, inputs};
 pub use lookback::{Lookback, MinuteLookback, Minutes};
-pub use model::{GlobalPeaks, OwnPeaks, PeakModelError};
+pub use model::{GlobalPeaks, OwnPeaks, PeakModelError, own_quantiles};
 pub use quantiles::{LEVELS, Quantiles};

@@ -40,6 +40,40 @@ pub fn tree_input(value: f64) -> TreeInput {
     input
 }
 
+/// The inputs of one row, put down one after the other; those that are not there yet are missing.
+#[derive(Debug)]
+pub(super) struct TreeInputs<const N: usize> {
+    values: [TreeInput; N],
+    next: usize,
+}
+
+impl<const N: usize> Default for TreeInputs<N> {
+    fn default() -> Self {
+        Self {
+            values: [MISSING; N],
+            next: 0,
+        }
+    }
+}
+
+impl<const N: usize> TreeInputs<N> {
+    /// Adds the number as [`tree_input`] has it.
+    pub(super) fn push(&mut self, value: f64) {
+        self.put(tree_input(value));
+    }
+
+    /// Adds an input.
+    pub(super) fn put(&mut self, input: TreeInput) {
+        self.values[self.next] = input;
+        self.next += 1;
+    }
+
+    /// All of them.
+    pub(super) const fn values(self) -> [TreeInput; N] {
+        self.values
+    }
+}
+
 /// A node of a tree as it was learnt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Node {
@@ -113,38 +147,38 @@ impl Trees {
     /// The sum of all trees' answers.
     #[must_use]
     pub fn score(&self, inputs: &[TreeInput]) -> f32 {
-        let sum: i32 = self
-            .starts
-            .iter()
-            .map(|&start| i32::from(self.leaf(usize::from(start), inputs)))
+        // As many as a node can name, so that none is looked up out of them.
+        let mut all = [MISSING; MOST_INPUTS];
+        let known = inputs.len().min(MOST_INPUTS);
+        all[..known].copy_from_slice(&inputs[..known]);
+        let leaves = self.starts.iter();
+        let sum: i32 = leaves
+            .map(|&start| i32::from(self.leaf(usize::from(start), &all)))
             .sum();
         #[expect(clippy::cast_precision_loss, reason = "a sum of few 16-bit numbers")]
         let sum = sum as f32;
         self.base + sum * self.unit
     }
 
-    fn leaf(&self, start: usize, inputs: &[TreeInput]) -> i16 {
+    /// The leaf of the tree at `at`. Which way a node sends is as good as chance, so it is worked out and not
+    /// branched on.
+    fn leaf(&self, mut at: usize, inputs: &[TreeInput; MOST_INPUTS]) -> i16 {
         let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
-        let mut at = start;
         loop {
             let split = word(at);
             let threshold = word(at + 1).cast_signed();
-            let input = inputs.get(usize::from(split & FEATURE)).copied();
-            let input = input.unwrap_or(MISSING);
-            let goes_left = match input {
-                MISSING => split & MISSING_LEFT != 0,
-                known => known < threshold,
-            };
-            let (next, is_leaf) = if goes_left {
-                (at + 2, split & LEFT_IS_LEAF != 0)
+            let input = inputs[usize::from(split & FEATURE)];
+            let goes_right = if input == MISSING {
+                split & MISSING_LEFT == 0
             } else {
-                let skip = usize::from(split >> SKIP);
-                (at + 2 + skip, split & RIGHT_IS_LEAF != 0)
+                input >= threshold
             };
-            if is_leaf || next <= at {
-                return word(next).cast_signed();
+            let skip = usize::from(split >> SKIP) * usize::from(goes_right);
+            let is_leaf = split & (LEFT_IS_LEAF << u16::from(goes_right)) != 0;
+            at += 2 + skip;
+            if is_leaf {
+                return word(at).cast_signed();
             }
-            at = next;
         }
     }
 

@@ -23,9 +23,7 @@ pub use self::quarter::Quarter;
 
 use self::lane::{Lane, Minute};
 use self::quarter::MINUTES_OF_QUARTER;
-use crate::forecast::{
-    A_TENTH, Followed, GlobalPeaks, Lookback as _, Masks, Minutes, OwnPeaks, inputs,
-};
+use crate::forecast::{A_TENTH, Followed, Lookback as _, Minutes, Quantiles};
 
 /// The distances from the middle (see [`Quantiles::at`]) that are tried.
 const DISTANCES: [f64; 7] = [0.2, 0.84, 1.25, 1.7, 2.2, 2.9, 4.0];
@@ -95,27 +93,24 @@ impl Default for Trial {
 }
 
 impl Trial {
-    /// Runs the minutes of a past from `from` on, with the floors of `global` and, where there are
-    /// some, of trees of the target's own that have not seen them.
+    /// Runs the minutes of a past from `from` on, with floors by what `forecast` says at the end of each of
+    /// what the load is to rise to, for which it is to know nothing that came later.
     #[must_use]
     pub fn over(
         past: &Minutes,
         from: usize,
-        window: usize,
-        models: (&GlobalPeaks, Option<&OwnPeaks>),
         pods: &TrialPods,
+        mut forecast: impl FnMut(usize) -> Option<Quantiles>,
     ) -> Self {
-        let (global, own) = models;
         let mut trial = Self::default();
         let minutes = past.values().iter().enumerate().skip(from);
         for (index, &load) in minutes.filter(|(_, load)| !load.is_nan()) {
             let lookback = past.past(index);
-            let inputs = inputs(&lookback, window, Masks::NONE);
             let followed = Followed {
                 minute: lookback.origin().div_euclid(60),
                 second_of_day: lookback.second_of_day(),
                 load: f64::from(load),
-                forecast: inputs.map(|inputs| global.quantiles(own, &inputs)),
+                forecast: forecast(index),
             };
             trial.pass(&followed, pods);
         }

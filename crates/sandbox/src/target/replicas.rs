@@ -5,10 +5,9 @@
 //! were scraped twice. Those that start use more than nothing, and those that were deleted go on for a
 //! while; neither is load of the target.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
+use super::seen::{Seen, Shown};
 use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
@@ -16,7 +15,7 @@ use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::Measurement;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted, ValueScope};
 use evenkeel_core::units::{Resource, Resources, i64_ceil};
@@ -60,8 +59,7 @@ pub(super) struct ScaledPods {
     cost: Cost,
     requests: Requests,
     carriers: Carriers,
-    /// The Pods as of the last tick, with their measurements.
-    seen: Vec<(Arc<PodFacts>, Option<Measurement>)>,
+    seen: Seen,
     /// The load of each Pod that serves, now.
     each: f64,
 }
@@ -108,7 +106,7 @@ impl ScaledPods {
             cost: Cost::default(),
             requests: requests(target),
             carriers: Carriers::default(),
-            seen: Vec::new(),
+            seen: Seen::default(),
             each: 0.0,
         };
         let long_ago = SignedDuration::from_hours(-1);
@@ -128,9 +126,9 @@ impl ScaledPods {
         self.see(at);
         let floor = floor.clamp(1, self.target.bounds.max());
         self.autoscaler.set_min_replicas(floor);
-        let pods: Vec<PodFacts> = self.seen.iter().map(|(pod, _)| (**pod).clone()).collect();
         let resource = name(self.target.resource);
-        let measured = self.seen.iter().filter_map(|(pod, measured)| {
+        let pods = self.seen.facts.iter().zip(&self.seen.measured);
+        let measured = pods.filter_map(|(pod, measured)| {
             let measured = (*measured)?;
             Some(autoscaler::metrics(
                 pod.name.clone(),
@@ -141,14 +139,17 @@ impl ScaledPods {
         let measured = measured.collect();
         let current = self.replicas();
         let readings = autoscaler::resource(measured);
-        let wanted = self.autoscaler.reconcile(at, current, &pods, &readings);
+        let wanted = self
+            .autoscaler
+            .reconcile(at, current, &self.seen.facts, &readings);
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
     }
 
     /// Takes the Pods and their measurements, as HPA and service see them.
     fn see(&mut self, at: SignedDuration) {
-        self.seen.clear();
+        let mut measurements = std::mem::take(&mut self.seen.measured);
+        measurements.clear();
         for cohort in &self.pods {
             let life = Life {
                 started: cohort.made,
@@ -159,14 +160,20 @@ impl ScaledPods {
             let measured = self.scraper.sample(&cohort.key);
             let measured = measured.map(|sample| self.measurement(sample));
             for index in 0..cohort.count {
-                let name = format!("{}-{}", cohort.batch, cohort.first + index);
-                let mut pod = autoscaler::pod(name, Some(life), &self.requests, at);
-                pod.deleted = cohort.end.is_some();
-                self.seen.push((Arc::new(pod), measured));
+                let shown = Shown {
+                    batch: cohort.batch,
+                    number: cohort.first + index,
+                    life,
+                    is_ready: cohort.ready <= at,
+                    is_deleted: cohort.end.is_some(),
+                };
+                self.seen
+                    .show(measurements.len(), shown, &self.requests, at);
+                measurements.push(measured);
             }
         }
-        let pods: Vec<_> = self.seen.iter().map(|(pod, _)| Arc::clone(pod)).collect();
-        self.carriers.see(&pods, autoscaler::date(at));
+        self.seen.keep(measurements);
+        self.carriers.see(&self.seen.shared, autoscaler::date(at));
     }
 
     /// The usage of a Pod as the metrics API shows it.
@@ -182,12 +189,11 @@ impl ScaledPods {
 
     /// The load as of the last tick, which was at `now`: the sum that the service forms.
     pub(super) fn measured(&self, at: SignedDuration, now: Timestamp) -> Option<LoadSample> {
-        let (pods, measured): (Vec<_>, Vec<_>) = self.seen.iter().cloned().unzip();
         let signal = Signal::from(self.target.resource);
         let observation = Observation {
-            pods: &pods,
+            pods: &self.seen.shared,
             carriers: &self.carriers,
-            samples: vec![(signal.clone(), Samples::PerPod(measured))],
+            samples: vec![(signal.clone(), Samples::PerPod(self.seen.measured.clone()))],
         };
         let sample = observation.load(&signal, ValueScope::Whole)?;
         let shift = now.duration_since(autoscaler::date(at));

@@ -24,7 +24,8 @@ fn series(minutes: usize, spikes: impl Fn(usize) -> bool) -> Minutes {
 }
 
 fn checked(past: &Minutes) -> Option<HeldOut> {
-    let held_out = hold_out(&GlobalPeaks::shipped(), past, 4, &settings());
+    let rows = own_rows(&GlobalPeaks::shipped(), past, 4, &settings());
+    let held_out = hold_out(&rows, 4, &settings());
     held_out.unwrap().map(|(_, held_out)| held_out)
 }
 
@@ -54,7 +55,7 @@ fn too_short_a_past_is_not_judged() {
 fn what_is_held_out_is_seen_by_no_window_that_is_learnt_from() {
     let past = series(1000, |_| true);
     for window in [2, 16] {
-        let rows = own_rows(&past, window, &settings());
+        let rows = own_rows(&GlobalPeaks::shipped(), &past, window, &settings());
         let (older, newest) = part(&rows, 100, window);
         assert_eq!(newest.len(), 100);
         // The windows of as many rows as a window is long, less one, reach into it.

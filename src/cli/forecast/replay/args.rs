@@ -36,7 +36,8 @@ replica-hours: Evenkeel's seconds as a share of those of the plain HPA whose low
 many replica-hours (on a line between two targets in the logarithms of replica-hours and of seconds
 plus 15); below 1 is better. With fewer replica-hours than the plain HPA at its own target it is held
 against that one; with more than at the lowest target nothing is said. A series' figure is the
-geometric mean over its risks.";
+geometric mean over its risks. Ctrl-C ends the work and prints what is there, labelled as partial; the
+exit code is 1 then.";
 
 /// Replay floors at several risks, and the plain HPA at lower targets, on past loads
 #[derive(Debug, clap::Args)]

@@ -14,7 +14,18 @@ use crate::cli::forecast::chart::{
 pub(super) fn svg(replay: &Replay, zone: &TimeZone) -> String {
     let series = replay.series.iter();
     let charts = series.flat_map(|one| {
-        let timeline = timeline(one, zone).map(Chart::Figure);
+        let shown = Shown {
+            title: "CPU load (cores, all Pods)",
+            factor: 1000.0,
+        };
+        let (plain, floors) = one.by_default().unzip();
+        let timeline = plain.and_then(|plain| timeline(one, plain, floors, &shown));
+        let timeline = timeline.map(|timeline| {
+            Chart::Figure(Figure {
+                zone: zone.clone(),
+                ..timeline
+            })
+        });
         [Some(Chart::Scatter(frontier(one))), timeline]
     });
     let charts: Vec<_> = charts.flatten().collect();
@@ -66,20 +77,32 @@ fn points(one: &Series, policy: &str) -> Vec<ScatterPoint> {
     points
 }
 
-/// The judged time under the plain HPA at its own target and under floors at the default risk; `None`
+/// How a load is shown.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Shown {
+    pub title: &'static str,
+    /// What values are divided by.
+    pub factor: f64,
+}
+
+/// The judged time by the clock of UTC under a plain HPA, and under floors where there were any; `None`
 /// where points were not asked for.
-fn timeline(one: &Series, zone: &TimeZone) -> Option<Figure> {
-    let (plain, floors) = one.by_default()?;
-    let load = shown(plain, |point| point.load.map(|load| load / 1000.0))?;
+pub(in crate::cli) fn timeline(
+    one: &Series,
+    plain: &PolicyCost,
+    floors: Option<&PolicyCost>,
+    shown_as: &Shown,
+) -> Option<Figure> {
+    let load = shown(plain, |point| point.load.map(|load| load / shown_as.factor))?;
     Some(Figure {
         title: format!("{}: load and replicas", one.name),
         notes: Vec::new(),
         from: one.count_from,
         to: one.to,
-        zone: zone.clone(),
+        zone: TimeZone::UTC,
         panels: vec![
             Panel {
-                title: "CPU load (cores, all Pods)".to_owned(),
+                title: shown_as.title.to_owned(),
                 share: 2.0,
                 whole: false,
                 marks: vec![Mark {
@@ -93,36 +116,38 @@ fn timeline(one: &Series, zone: &TimeZone) -> Option<Figure> {
     })
 }
 
-fn replicas(plain: &PolicyCost, floors: &PolicyCost) -> Option<Panel> {
+fn replicas(plain: &PolicyCost, floors: Option<&PolicyCost>) -> Option<Panel> {
     let count = |point: &Point| Some(f64::from(point.replicas));
-    let floor = shown(floors, |point| Some(f64::from(point.floor)))?;
     let mark = |name, colour, shape| Mark {
         name,
         colour,
         shape,
     };
-    let risk = floors.label();
+    let mut marks = Vec::new();
+    if let Some(floors) = floors {
+        let risk = floors.label();
+        let floor = shown(floors, |point| Some(f64::from(point.floor)))?;
+        marks.push(mark(
+            format!("floor at risk {risk}"),
+            Colour::Green,
+            Shape::Steps(floor, Stroke::Dotted),
+        ));
+        marks.push(mark(
+            format!("with floors at {risk}"),
+            Colour::Blue,
+            Shape::Steps(shown(floors, count)?, Stroke::Solid),
+        ));
+    }
+    marks.push(mark(
+        format!("plain HPA at {}", plain.label()),
+        Colour::Vermilion,
+        Shape::Steps(shown(plain, count)?, Stroke::Dashed),
+    ));
     Some(Panel {
         title: "Replicas".to_owned(),
         share: 3.0,
         whole: true,
-        marks: vec![
-            mark(
-                format!("floor at risk {risk}"),
-                Colour::Green,
-                Shape::Steps(floor, Stroke::Dotted),
-            ),
-            mark(
-                format!("with floors at {risk}"),
-                Colour::Blue,
-                Shape::Steps(shown(floors, count)?, Stroke::Solid),
-            ),
-            mark(
-                format!("plain HPA at {}", plain.label()),
-                Colour::Vermilion,
-                Shape::Steps(shown(plain, count)?, Stroke::Dashed),
-            ),
-        ],
+        marks,
     })
 }
 

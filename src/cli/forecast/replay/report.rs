@@ -15,6 +15,9 @@ use evenkeel_sandbox::target::{self, Policy, Replayed};
 /// All series, and the geometric means over them.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Replay {
+    /// True where it was interrupted: series that were not begun are left out, the last one may lack policies,
+    /// and means are of what was finished.
+    pub partial: bool,
     pub series: Vec<Series>,
     pub mean: Mean,
 }
@@ -102,12 +105,18 @@ impl Replay {
         entrants: &[Entrant],
         replayed: Vec<Vec<(Policy, Replayed)>>,
         with_points: bool,
+        partial: bool,
     ) -> Self {
         let series = entrants.iter().zip(replayed);
+        let series = series.filter(|(_, replayed)| !replayed.is_empty());
         let series = series.map(|(entrant, replayed)| Series::of(entrant, replayed, with_points));
         let series: Vec<_> = series.collect();
         let mean = Mean::of(&series);
-        Self { series, mean }
+        Self {
+            partial,
+            series,
+            mean,
+        }
     }
 }
 
@@ -213,6 +222,14 @@ impl PolicyCost {
             Place::Inside => "among",
             Place::Above => "more",
         });
+    }
+
+    /// The same without what is drawn.
+    pub(in crate::cli) fn without_points(&self) -> Self {
+        Self {
+            points: None,
+            ..*self
+        }
     }
 
     pub(in crate::cli) const fn cost(&self) -> Cost {

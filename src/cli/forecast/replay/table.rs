@@ -10,6 +10,14 @@ use evenkeel_core::scaling::frontier::Cost;
 
 impl Report for Replay {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        if self.partial {
+            writeln!(
+                to,
+                "{}: interrupted before all was done. Series that were not begun are left out, and the last one \
+                 may lack policies.\n",
+                style.emphasis("PARTIAL RESULT")
+            )?;
+        }
         if let [one] = &self.series[..] {
             writeln!(to, "{}\n", style.emphasis(&terms(one)))?;
             print_policies(&one.policies, to, style)?;

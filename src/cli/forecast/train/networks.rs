@@ -13,7 +13,7 @@ use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::values::parse_horizon;
-use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cli::output::{Failure, Format, Report, Style};
 use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{
     GruNetwork, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Shared, Trainer,
@@ -117,8 +117,7 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
         description: described(model, &load, &scores, networks),
         networks: networks.to_vec(),
     };
-    output_file::write(call.output, file.encode())?;
-    output::print(&file.description, call.format)
+    output_file::write_model(call.output, file.encode(), &file.description, call.format)
 }
 
 /// Fits networks on the first 70 % of the load, as a backtest does, and judges them on the rest.

@@ -12,7 +12,7 @@ use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::values::given_twice;
-use crate::cli::output::{self, Failure, Report, Style};
+use crate::cli::output::{Failure, Report, Style};
 use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{Calendar, ModelSet, SWISH_STEPS, Shared, SwishLoad, SwishNet};
 use evenkeel_core::units::count_as_f64;
@@ -80,8 +80,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
         },
         net: Arc::unwrap_or_clone(net),
     };
-    output_file::write(call.output, file.encode())?;
-    output::print(&file.description, call.format)
+    output_file::write_model(call.output, file.encode(), &file.description, call.format)
 }
 
 /// The network to go on from.

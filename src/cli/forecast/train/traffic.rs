@@ -12,7 +12,7 @@ use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::traffic_model::Told;
 use crate::cli::forecast::values::parse_zone;
-use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cli::output::{Failure, Format, Report, Style};
 use evenkeel_core::forecast::Calendar;
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
@@ -82,13 +82,12 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
         let file = file.display();
         Failure::work(format_args!("{file}: {error}. No model is written"))
     })?;
-    output_file::write(output, model.encode())?;
     let report = Trained {
         model: Told::of(&model),
         samples: samples.len(),
         left_out,
     };
-    output::print(&report, *format)
+    output_file::write_model(output, model.encode(), &report, *format)
 }
 
 impl Columns {

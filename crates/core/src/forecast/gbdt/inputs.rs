@@ -3,7 +3,7 @@
 //! Differences are divided by the mean of the last four hours, so that a load that is twice as large
 //! reads the same. What is not known, as a day before there was one, is missing, which trees have a way for.
 
-use crate::forecast::trees::{MISSING, TreeInput, tree_input};
+use crate::forecast::trees::{TreeInput, TreeInputs};
 use crate::units::{count_as_f64, i64_as_f64};
 
 /// The number of inputs.
@@ -90,7 +90,7 @@ impl Known {
             return None;
         }
         let relative = |value: Option<f64>| value.map_or(f64::NAN, |value| (value - last) / scale);
-        let mut inputs = Inputs::<COMMON>::default();
+        let mut inputs = TreeInputs::<COMMON>::default();
         for ago in 1..=LAGS {
             inputs.push(relative(past.ago(ago)));
         }
@@ -105,7 +105,7 @@ impl Known {
         Some(Self {
             last,
             scale,
-            common: inputs.values,
+            common: inputs.values(),
         })
     }
 
@@ -118,7 +118,7 @@ impl Known {
         ahead: usize,
         second: i64,
     ) -> [TreeInput; INPUTS] {
-        let mut inputs = Inputs::<INPUTS>::default();
+        let mut inputs = TreeInputs::<INPUTS>::default();
         self.common.iter().for_each(|&input| inputs.put(input));
         let season = |seconds| Season {
             past,
@@ -149,7 +149,7 @@ impl Known {
         inputs.push(share(DAY));
         inputs.push(i64_as_f64(time.div_euclid(DAY).rem_euclid(DAYS_OF_WEEK)));
         inputs.push(share(HOUR));
-        inputs.values
+        inputs.values()
     }
 }
 
@@ -201,32 +201,6 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
         (count + 1, sum + value)
     });
     (count > 0).then(|| sum / count_as_f64(count))
-}
-
-/// The inputs that are there so far.
-struct Inputs<const N: usize> {
-    values: [TreeInput; N],
-    next: usize,
-}
-
-impl<const N: usize> Default for Inputs<N> {
-    fn default() -> Self {
-        Self {
-            values: [MISSING; N],
-            next: 0,
-        }
-    }
-}
-
-impl<const N: usize> Inputs<N> {
-    fn push(&mut self, value: f64) {
-        self.put(tree_input(value));
-    }
-
-    fn put(&mut self, input: TreeInput) {
-        self.values[self.next] = input;
-        self.next += 1;
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::lookback::Lookback;
-use crate::forecast::trees::{MISSING, TreeInput, tree_input};
+use crate::forecast::trees::{TreeInput, TreeInputs};
 use crate::units::{count_as_f64, i64_as_f64};
 
 /// The number of inputs.
@@ -75,7 +75,7 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     let scale = Some(sums.mean_of(sums.count)).filter(|scale| *scale > 0.0);
     let scale = scale.or_else(|| mean_of_day(past, masks))?;
     let relative = |value: f64| (value - last) / scale;
-    let mut all = Values::default();
+    let mut all = TreeInputs::<INPUTS>::default();
     for lag in LAGS {
         all.push(minute(lag).map_or(f64::NAN, relative));
     }
@@ -105,7 +105,7 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     all.push(turn.sin());
     all.push(turn.cos());
     Some(Inputs {
-        values: all.values,
+        values: all.values(),
         last,
         scale,
     })
@@ -120,29 +120,6 @@ fn mean_of_day(past: &impl Lookback, masks: Masks) -> Option<f64> {
         .collect();
     let mean = steps.iter().sum::<f64>() / count_as_f64(steps.len());
     (mean > 0.0).then_some(mean)
-}
-
-/// The inputs that are there so far.
-#[derive(Debug)]
-struct Values {
-    values: [TreeInput; INPUTS],
-    next: usize,
-}
-
-impl Default for Values {
-    fn default() -> Self {
-        Self {
-            values: [MISSING; INPUTS],
-            next: 0,
-        }
-    }
-}
-
-impl Values {
-    fn push(&mut self, value: f64) {
-        self.values[self.next] = tree_input(value);
-        self.next += 1;
-    }
 }
 
 /// Running sums over minutes.

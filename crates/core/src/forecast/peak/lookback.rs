@@ -44,14 +44,15 @@ const MINUTES_OF_DAY: i64 = 24 * 60;
 pub(super) struct TrackedLookback<'a> {
     history: &'a History,
     calendar: &'a Calendar,
-    origin: Timestamp,
+    /// In seconds since the epoch, as hundreds of minutes are looked up at each forecast.
+    origin: i64,
 }
 
-/// The minutes before the newest step that the finest ring holds, with one to spare.
-const FINE: SignedDuration = SignedDuration::from_mins(29);
+/// The seconds before the newest step that the finest ring holds, with a minute to spare.
+const FINE: i64 = 29 * MINUTE;
 /// The same of the ring of minutes.
-const MINUTES: SignedDuration = SignedDuration::from_mins(178);
-const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+const MINUTES: i64 = 178 * MINUTE;
+const MINUTE: i64 = 60;
 
 impl<'a> TrackedLookback<'a> {
     /// From the end of the step at `newest` back; `None` at the end of time.
@@ -64,7 +65,7 @@ impl<'a> TrackedLookback<'a> {
         Some(Self {
             history,
             calendar,
-            origin,
+            origin: origin.as_second(),
         })
     }
 
@@ -74,38 +75,38 @@ impl<'a> TrackedLookback<'a> {
         calendar: &'a Calendar,
         minute: i64,
     ) -> Option<Self> {
-        let origin = Timestamp::from_second(minute.checked_mul(60)?).ok()?;
+        let origin = Timestamp::from_second(minute.checked_mul(MINUTE)?).ok()?;
         Some(Self {
             history,
             calendar,
-            origin,
+            origin: origin.as_second(),
         })
     }
 }
 
 impl Lookback for TrackedLookback<'_> {
     fn origin(&self) -> i64 {
-        self.origin.as_second()
+        self.origin
     }
 
     fn minute(&self, ago: usize) -> Option<f64> {
-        let ago = SignedDuration::from_mins(i64::try_from(ago).ok()?);
-        let end = self.origin.checked_sub(ago).ok()?;
-        let middle = end.checked_sub(MINUTE / 2).ok()?;
-        let age = self.history.newest()?.duration_since(middle);
+        let ago = i64::try_from(ago).ok()?;
+        let end = self.origin.checked_sub(ago.checked_mul(MINUTE)?)?;
+        let middle = end.checked_sub(MINUTE / 2)?;
+        let age = self.history.newest_second()?.checked_sub(middle)?;
         if age > MINUTES {
-            return self.history.step(Resolution::FiveMinutes, middle);
+            return self.history.step_at(Resolution::FiveMinutes, middle);
         }
         // A minute that is one of the ring's stands there already.
-        let is_whole = end.as_second().rem_euclid(60) == 0;
-        let in_ring = self.history.step(Resolution::Minute, middle);
+        let is_whole = end.rem_euclid(MINUTE) == 0;
+        let in_ring = self.history.step_at(Resolution::Minute, middle);
         if age > FINE || is_whole && in_ring.is_some() {
             return in_ring;
         }
-        let step = Resolution::Fine.step();
+        let step = Resolution::Fine.step().as_secs();
         let quarters = (1..=4).filter_map(|back| {
-            let time = end.checked_sub(step * back).ok()?;
-            self.history.value(time)
+            let second = end.checked_sub(step * back)?;
+            self.history.step_at(Resolution::Fine, second)
         });
         let (count, sum) =
             quarters.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
@@ -113,11 +114,8 @@ impl Lookback for TrackedLookback<'_> {
     }
 
     fn five_minutes(&self, ago: i64) -> Option<f64> {
-        let time = self
-            .origin
-            .checked_sub(SignedDuration::from_mins(ago))
-            .ok()?;
-        self.history.step(Resolution::FiveMinutes, time)
+        let second = self.origin.checked_sub(ago.checked_mul(MINUTE)?)?;
+        self.history.step_at(Resolution::FiveMinutes, second)
     }
 
     fn calendar(&self) -> &Calendar {

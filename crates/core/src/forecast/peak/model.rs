@@ -80,20 +80,16 @@ impl GlobalPeaks {
         self.levels[level].score(&inputs.values)
     }
 
+    /// The rises to the quantiles at [`LEVELS`].
+    #[must_use]
+    pub fn rises(&self, inputs: &Inputs) -> [f32; LEVELS.len()] {
+        std::array::from_fn(|level| self.rise(level, inputs))
+    }
+
     /// The quantiles of the largest load, with the target's own trees where there are any.
     #[must_use]
     pub fn quantiles(&self, own: Option<&OwnPeaks>, inputs: &Inputs) -> Quantiles {
-        let mut shift = 0.0;
-        let mut values = [0.0; LEVELS.len()];
-        for (level, value) in values.iter_mut().enumerate().rev() {
-            // What lies below the median moves with it.
-            if let Some((own, above)) = own.zip(level.checked_sub(1)) {
-                shift = own.levels[above].score(&inputs.values);
-            }
-            let rise = f64::from(self.rise(level, inputs) + shift);
-            *value = inputs.last + inputs.scale * rise;
-        }
-        Quantiles::new(values)
+        own_quantiles(self.rises(inputs), own, inputs)
     }
 
     /// The weights as they are shipped.
@@ -128,6 +124,27 @@ impl GlobalPeaks {
         let mut next = || Trees::decode(&mut rest);
         Ok(Self::new([next()?, next()?, next()?, next()?]))
     }
+}
+
+/// The quantiles of the largest load from what [`GlobalPeaks::rises`] says of it, with the target's own trees
+/// where there are any.
+#[must_use]
+pub fn own_quantiles(
+    rises: [f32; LEVELS.len()],
+    own: Option<&OwnPeaks>,
+    inputs: &Inputs,
+) -> Quantiles {
+    let mut shift = 0.0;
+    let mut values = [0.0; LEVELS.len()];
+    for (level, value) in values.iter_mut().enumerate().rev() {
+        // What lies below the median moves with it.
+        if let Some((own, above)) = own.zip(level.checked_sub(1)) {
+            shift = own.levels[above].score(&inputs.values);
+        }
+        let rise = f64::from(rises[level] + shift);
+        *value = inputs.last + inputs.scale * rise;
+    }
+    Quantiles::new(values)
 }
 
 impl OwnPeaks {

@@ -1,7 +1,7 @@
 use jiff::SignedDuration;
 
 use super::*;
-use crate::forecast::Quantiles;
+use crate::forecast::{GlobalPeaks, Masks, Quantiles, inputs};
 use crate::scaling::bounds::Bounds;
 use crate::scaling::horizon::{Horizon, Lead};
 use crate::scaling::hpa::{BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, Tolerances};
@@ -199,12 +199,16 @@ fn a_past_is_run_with_what_had_not_seen_it() {
     let values = (0..2000).map(|minute| if minute % 60 < 50 { 300.0 } else { 600.0 });
     let past = Minutes::new(0, values.collect());
     let global = GlobalPeaks::shipped();
-    let trial = Trial::over(&past, 500, 5, (&global, None), &pods(50));
+    let forecast = |past: &Minutes, index| {
+        let inputs = inputs(&past.past(index), 5, Masks::NONE);
+        inputs.map(|inputs| global.quantiles(None, &inputs))
+    };
+    let trial = Trial::over(&past, 500, &pods(50), |index| forecast(&past, index));
     assert!((trial.minutes() - 1500.0).abs() < 1e-9);
     let tried = trial.tried(trial.distance(0.01)).unwrap();
     assert!(tried.floors.replicas > tried.plain.replicas, "{tried:?}");
     let gaps = Minutes::new(0, vec![f32::NAN; 100]);
-    let nothing = Trial::over(&gaps, 0, 5, (&global, None), &pods(50));
+    let nothing = Trial::over(&gaps, 0, &pods(50), |index| forecast(&gaps, index));
     assert_eq!(nothing, Trial::default());
 }
 

@@ -1,6 +1,7 @@
 //! Inputs of loads that can be worked out by hand.
 
 use super::*;
+use crate::forecast::trees::{MISSING, tree_input};
 
 const MINUTE: i128 = 60_000_000_000;
 
