@@ -27,6 +27,7 @@ pub use tick::{
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::by_traffic::Traffic;
 use self::carried::{Carried, PodsNow};
 use self::current_load::{CurrentLoad, Standing};
 use self::reacting::{Reacting, react};
@@ -167,19 +168,12 @@ impl Tracker {
             loads: &loads,
             traffic: None,
         };
-        let traffic = input.traffic.and_then(|traffic| {
-            let calendar = &input.shared.calendar;
-            let known = (&decision_input, policy.max_age);
-            let check = self.traffic.get_or_insert_default();
-            by_traffic::check(check, &traffic, &kinds, input.ready, known, calendar);
-            let is_contradicted = check.is_contradicted();
+        let traffic = Traffic::of(input, policy, &kinds);
+        let traffic = traffic.and_then(|traffic| {
             by_traffic::standing(
                 &traffic,
-                &kinds,
-                policy,
                 &decision_input,
-                calendar,
-                is_contradicted,
+                self.traffic.get_or_insert_default(),
             )
         });
         let decision_input = DecisionInput {
@@ -188,12 +182,8 @@ impl Tracker {
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
-        let in_vain = policy.mode == Mode::Recommend;
-        let pods = PodsNow {
-            ready: input.ready,
-            asked_in_vain: in_vain.then(|| input.current.max(decision.replicas)),
-        };
-        self.carried.see(pods, now);
+        self.carried
+            .see(pods_now(policy, input, decision.replicas), now);
         let active = self.state.active_forecast.as_ref();
         let of = |load: &SignalLoad<'_>| Standing::of(load, policy, &decision_input, active);
         let of_kinds = kinds.iter().map(|kind| of(&kind.signal_load()));
@@ -203,13 +193,12 @@ impl Tracker {
         let at = now.checked_add(horizon.ahead()).unwrap_or(Timestamp::MAX);
         let reports = current.into_iter().chain(kinds).zip(standings);
         let reports = reports.map(|(load, standing)| load.report(at, standing));
+        let fit = input.traffic.map(|traffic| traffic.fit.clone());
+        let traffic = traffic.zip(fit);
         TickReport {
             decision,
             loads: reports.collect(),
-            traffic: traffic.zip(input.traffic).map(|(standing, traffic)| {
-                let fit = traffic.fit.clone();
-                TrafficReport { standing, fit }
-            }),
+            traffic: traffic.map(|(standing, fit)| TrafficReport { standing, fit }),
             horizon,
             contribution: self.contribution(policy, now),
             hpa,
@@ -284,6 +273,15 @@ impl Tracker {
             _ => now.checked_add(FLOOR_STANDS).unwrap_or(Timestamp::MAX),
         };
         Some(Contribution::of_prediction(floor.replicas, until))
+    }
+}
+
+/// The Pods that carry the loads of a tick, with the count that was decided on.
+fn pods_now(policy: &Policy, input: &TickInput<'_>, decided: i32) -> PodsNow {
+    let in_vain = policy.mode == Mode::Recommend;
+    PodsNow {
+        ready: input.ready,
+        asked_in_vain: in_vain.then(|| input.current.max(decided)),
     }
 }
 

@@ -66,16 +66,13 @@ pub fn needed(
     let &Demand { traffic, moment } = demand;
     let most = bounds.max().min(LARGEST);
     let within = |most| function.least_count(traffic, target, most, moment);
-    let (count, above) = match within(most) {
-        Some(count) => (count, None),
-        None => {
-            let linear = function.least_linear_count(traffic, target, most);
-            let linear = linear.filter(|_| within(LARGEST).is_none());
-            linear.map_or((most, Some(NeedLimit::Most)), |count| {
-                (count, Some(NeedLimit::Hour))
-            })
-        }
+    let too_few = || {
+        let linear = function.least_linear_count(traffic, target, most);
+        let linear = linear.filter(|_| within(LARGEST).is_none());
+        let linear = linear.map(|count| (count, Some(NeedLimit::Hour)));
+        linear.unwrap_or((most, Some(NeedLimit::Most)))
     };
+    let (count, above) = within(most).map_or_else(too_few, |count| (count, None));
     let replicas = bounds.clamp(count);
     let utilisation = |count: i32| function.utilisation(traffic, f64::from(count), moment);
     Needed {

@@ -141,11 +141,13 @@ impl Tick<'_> {
                 return true;
             }
             // The floor that was taken over may be the traffic's.
-            Some(TrafficStanding::Without {
-                lack: TrafficLack::Awaited,
-                ..
-            }) => return false,
-            Some(TrafficStanding::Unknown) => return false,
+            Some(
+                TrafficStanding::Without {
+                    lack: TrafficLack::Awaited,
+                    ..
+                }
+                | TrafficStanding::Unknown,
+            ) => return false,
             Some(TrafficStanding::Needs(_) | TrafficStanding::Without { .. }) | None => {}
         }
         let unproven = |prediction: &Prediction<'_>| {

@@ -6,89 +6,108 @@
 //! add; what it adds now and what it adds at the end of the horizon are both to be carried. An outage is no
 //! traffic of 0: while one kind is not known, nothing is.
 
-use jiff::SignedDuration;
-
 use super::current_load::CurrentLoad;
-use super::tick::TrafficInput;
+use super::tick::{TickInput, TrafficInput};
 use super::traffic_check::TrafficCheck;
-use crate::forecast::{Calendar, Moment, TrafficModel};
+use crate::forecast::{Calendar, Moment};
 use crate::scaling::bounds::Bounds;
 use crate::scaling::ds_hpa;
 use crate::scaling::expected_load::ExpectedLoad;
-use crate::scaling::input::DecisionInput;
+use crate::scaling::input::{DecisionInput, SignalLoad};
 use crate::scaling::policy::{Policy, Strategy};
 use crate::scaling::traffic::{Demand, Needed, needed};
 use crate::scaling::traffic_fit::{AcceptedTraffic, TrafficFit};
 use crate::scaling::traffic_need::{TrafficLack, TrafficNeed, TrafficOfKind, TrafficStanding};
 
-/// What is known of the traffic at a tick, with the loads of its kinds.
+/// The traffic of a target at one tick.
+pub(super) struct Traffic<'a> {
+    input: TrafficInput<'a>,
+    /// The loads of its kinds.
+    kinds: &'a [CurrentLoad<'a>],
+    policy: &'a Policy,
+    calendar: &'a Calendar,
+    /// The Pods that are ready.
+    ready: i32,
+}
+
+/// What is known of the traffic, once its model was held against what Pods carry now.
 pub(super) fn standing(
-    traffic: &TrafficInput<'_>,
-    kinds: &[CurrentLoad<'_>],
-    policy: &Policy,
+    traffic: &Traffic<'_>,
     input: &DecisionInput<'_>,
-    calendar: &Calendar,
-    is_contradicted: bool,
+    check: &mut TrafficCheck,
 ) -> Option<TrafficStanding> {
     if input.strategy == Strategy::Off {
         return None;
     }
+    traffic.check(input, check);
     let without = |lack, why: &str| TrafficStanding::Without {
         lack,
         why: why.to_owned(),
     };
-    Some(match traffic.fit {
+    Some(match traffic.input.fit {
         TrafficFit::Awaited => without(TrafficLack::Awaited, "its past has not been looked at yet"),
         TrafficFit::Refused(refusal) => without(TrafficLack::Refused(refusal.reason), &refusal.why),
         TrafficFit::Accepted(_) if traffic.kinds.is_empty() => without(
             TrafficLack::TargetTooLow,
             "Pods carry more than they are to even without any traffic",
         ),
-        TrafficFit::Accepted(_) if is_contradicted => without(
+        TrafficFit::Accepted(_) if check.is_contradicted() => without(
             TrafficLack::Contradicted,
             "for the last hour the model told of over 1.5 times what Pods carry",
         ),
-        TrafficFit::Accepted(accepted) => {
-            let kinds = kinds.iter().map(|kind| of_kind(kind, policy, input));
-            let need = kinds.collect::<Option<Vec<_>>>().and_then(|kinds| {
-                let times = [input.now, input.now.checked_add(input.ahead).ok()?];
-                let moments = times.map(|at| Moment::of(at, calendar));
-                need(traffic, accepted, kinds, moments, policy.bounds)
-            });
-            need.map_or(TrafficStanding::Unknown, TrafficStanding::Needs)
-        }
+        TrafficFit::Accepted(accepted) => traffic
+            .need(accepted, input)
+            .map_or(TrafficStanding::Unknown, TrafficStanding::Needs),
     })
 }
 
-/// Holds what the model tells of each of the `ready` Pods now against what they carry, where both are known.
-pub(super) fn check(
-    check: &mut TrafficCheck,
-    traffic: &TrafficInput<'_>,
-    kinds: &[CurrentLoad<'_>],
-    ready: i32,
-    (input, max_age): (&DecisionInput<'_>, SignedDuration),
-    calendar: &Calendar,
-) {
-    let TrafficFit::Accepted(accepted) = traffic.fit else {
-        return;
-    };
-    let now = kinds.iter();
-    let now = now.map(|kind| kind.signal_load().fresh(input.now, max_age));
-    let mut loads = input.loads.iter();
-    let carried = loads.find(|load| load.signal == traffic.of);
-    let carried = carried.and_then(|load| load.fresh(input.now, max_age));
-    let (Some(now), Some(carried)) = (now.collect::<Option<Vec<f64>>>(), carried) else {
-        return;
-    };
-    if ready > 0 && !now.is_empty() {
-        let TrafficModel {
-            function,
-            learnt: (_, learnt),
-            ..
-        } = &accepted.model;
-        let ready = f64::from(ready);
-        let told = function.utilisation(&now, ready, Moment::of(input.now, calendar));
-        check.take(*learnt, told, carried / ready);
+impl<'a> Traffic<'a> {
+    /// The traffic that a target names; `None` where it names none.
+    pub(super) fn of(
+        input: &TickInput<'a>,
+        policy: &'a Policy,
+        kinds: &'a [CurrentLoad<'a>],
+    ) -> Option<Self> {
+        Some(Self {
+            input: input.traffic?,
+            kinds,
+            policy,
+            calendar: &input.shared.calendar,
+            ready: input.ready,
+        })
+    }
+
+    /// Holds what the model tells of each Pod now against what each carries, where both are known.
+    fn check(&self, input: &DecisionInput<'_>, check: &mut TrafficCheck) {
+        let TrafficFit::Accepted(accepted) = self.input.fit else {
+            return;
+        };
+        let fresh = |load: &SignalLoad<'_>| load.fresh(input.now, self.policy.max_age);
+        let now = self.kinds.iter().map(|kind| fresh(&kind.signal_load()));
+        let mut loads = input.loads.iter();
+        let carried = loads.find(|load| load.signal == self.input.of);
+        let (Some(now), Some(carried)) =
+            (now.collect::<Option<Vec<f64>>>(), carried.and_then(fresh))
+        else {
+            return;
+        };
+        if self.ready <= 0 || now.is_empty() {
+            return;
+        }
+        let (model, ready) = (&accepted.model, f64::from(self.ready));
+        let moment = Moment::of(input.now, self.calendar);
+        let told = model.function.utilisation(&now, ready, moment);
+        check.take(model.learnt.1, told, carried / ready);
+    }
+
+    /// What is needed; `None` where a kind is not known as it is now.
+    fn need(&self, accepted: &AcceptedTraffic, input: &DecisionInput<'_>) -> Option<TrafficNeed> {
+        let kinds = self.kinds.iter();
+        let kinds = kinds.map(|kind| of_kind(kind, self.policy, input));
+        let kinds = kinds.collect::<Option<Vec<_>>>()?;
+        let times = [input.now, input.now.checked_add(input.ahead).ok()?];
+        let moments = times.map(|at| Moment::of(at, self.calendar));
+        need(&self.input, accepted, kinds, moments, self.policy.bounds)
     }
 }
 
