@@ -63,7 +63,9 @@ pub(super) async fn observe(
     let of_autoscaler = |one: WatchedAutoscaler| namespaces.extend(one.metadata.namespace);
     listing.list(wanted(), of_autoscaler).await?;
     // The picture leaves out what is nobody's concern; here everybody's load is.
-    namespaces.into_iter().for_each(|name| listing.opt_in(name));
+    for namespace in namespaces {
+        listing.opt_in(namespace);
+    }
     let mut scaled_objects = Vec::new();
     let of_keda = |one: WatchedScaledObject| scaled_objects.push(one.scaled_object);
     listing.list(wanted(), of_keda).await?;
