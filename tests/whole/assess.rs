@@ -462,43 +462,47 @@ fn a_real_prometheus_with_a_month_of_series_is_asked() {
             called = assess(&server.kubeconfig(), &asked).await;
         }
         assert_eq!(called.code, 0, "{}{}", called.stderr, prometheus.log());
-        let report = called.json();
-        let (web, quiet, young) = (
-            target(&report, "web"),
-            target(&report, "quiet"),
-            target(&report, "young"),
-        );
-        let days = web["past"]["knownDays"].as_f64().unwrap();
-        assert!((6.95..=7.0).contains(&days), "{web}");
-        let today = web["judged"]["today"]["replicaHours"].as_f64().unwrap();
-        // A day of 2.1 cores in the mean, 0.3 of them a Pod.
-        let hours = 7.0 * 24.0;
-        assert!((0.9 * hours..1.6 * hours).contains(&today), "{today}");
-        assert_eq!(
-            (
-                &quiet["load"]["startUpSeconds"],
-                &quiet["load"]["startUpIsMeasured"]
-            ),
-            (&60.into(), &false.into())
-        );
-        for (one, verdict, reason) in [
-            (web, "worthEnabling", "Pays"),
-            (quiet, "notWorthEnabling", "NothingToSave"),
-            (young, "tooLittleData", "TooShort"),
-        ] {
-            assert_eq!(
-                (one["verdict"].as_str(), one["reason"].as_str()),
-                (Some(verdict), Some(reason)),
-                "{one}"
-            );
-        }
-        // Each hour's job takes the plain HPA by surprise.
-        let under = web["judged"]["today"]["underProvisionedSeconds"].as_f64();
-        assert!(under.unwrap() > 24.0 * 30.0, "{web}");
-        let because = web["because"].as_str().unwrap();
-        assert!(because.contains("with floors"), "{web}");
-        let half_days = &web["judged"]["halfDays"];
-        let parts = ["better", "worse", "even"].map(|word| half_days[word].as_u64().unwrap());
-        assert_eq!(parts.iter().sum::<u64>(), 2, "a day: {half_days}");
+        verdicts_are_those_of_the_month(&called.json());
     });
+}
+
+/// Floors pay for `web` alone, and the figures are those of its load.
+fn verdicts_are_those_of_the_month(report: &Value) {
+    let (web, quiet, young) = (
+        target(report, "web"),
+        target(report, "quiet"),
+        target(report, "young"),
+    );
+    let days = web["past"]["knownDays"].as_f64().unwrap();
+    assert!((6.95..=7.0).contains(&days), "{web}");
+    let today = web["judged"]["today"]["replicaHours"].as_f64().unwrap();
+    // A day of 2.1 cores in the mean, 0.3 of them a Pod.
+    let hours = 7.0 * 24.0;
+    assert!((0.9 * hours..1.6 * hours).contains(&today), "{today}");
+    assert_eq!(
+        (
+            &quiet["load"]["startUpSeconds"],
+            &quiet["load"]["startUpIsMeasured"]
+        ),
+        (&60.into(), &false.into())
+    );
+    for (one, verdict, reason) in [
+        (web, "worthEnabling", "Pays"),
+        (quiet, "notWorthEnabling", "NothingToSave"),
+        (young, "tooLittleData", "TooShort"),
+    ] {
+        assert_eq!(
+            (one["verdict"].as_str(), one["reason"].as_str()),
+            (Some(verdict), Some(reason)),
+            "{one}"
+        );
+    }
+    // Each hour's job takes the plain HPA by surprise.
+    let under = web["judged"]["today"]["underProvisionedSeconds"].as_f64();
+    assert!(under.unwrap() > 24.0 * 30.0, "{web}");
+    let because = web["because"].as_str().unwrap();
+    assert!(because.contains("with floors"), "{web}");
+    let half_days = &web["judged"]["halfDays"];
+    let parts = ["better", "worse", "even"].map(|word| half_days[word].as_u64().unwrap());
+    assert_eq!(parts.iter().sum::<u64>(), 2, "a day: {half_days}");
 }

@@ -45,8 +45,8 @@ const TOGETHER: usize = 64;
 pub(super) struct Targets {
     states: HashMap<Key, Box<TargetState>>,
     crons: CronMemories,
-    /// The lanes in which a model of traffic is to be fitted before the next loads.
-    traffics_turn: HashSet<Lane>,
+    /// The lanes in which loads are to be fitted before the next model of traffic.
+    loads_turn: HashSet<Lane>,
     tick: u64,
 }
 

@@ -119,17 +119,19 @@ impl Targets {
         lane: Lane,
         now: Timestamp,
     ) -> Option<FitWork> {
-        let is_traffics_turn = self.traffics_turn.remove(&lane);
+        let is_loads_turn = self.loads_turn.remove(&lane);
         let traffic = |targets: &mut Self| {
             let work = targets.next_traffic(lane, now);
             work.map(|work| FitWork::Traffic(Box::new(work)))
         };
-        let work = is_traffics_turn.then(|| traffic(self)).flatten();
-        let work = work.or_else(|| {
-            self.traffics_turn.insert(lane);
-            self.next_fits(lane, now).map(FitWork::Trees)
-        });
-        work.or_else(|| traffic(self))
+        // Without its model, traffic raises nothing; without trees of its own, a load is forecast all the same.
+        let first = (!is_loads_turn).then(|| traffic(self)).flatten();
+        if first.is_some() {
+            self.loads_turn.insert(lane);
+            return first;
+        }
+        let loads = self.next_fits(lane, now).map(FitWork::Trees);
+        loads.or_else(|| is_loads_turn.then(|| traffic(self)).flatten())
     }
 
     /// Takes what came of it.
