@@ -76,7 +76,7 @@ impl TargetState {
         self.carriers.see(&observed.pods.members, tick.now);
         let target = resolved.target.as_ref();
         self.traffic
-            .follow(target.and_then(|target| target.traffic.as_ref()));
+            .follow(target.and_then(|target| target.traffic.as_ref()), tick.now);
         if let Some(target) = target {
             let known = signal_answers(observed, target, tick, &mut asks.wanted);
             if tick.has_past {

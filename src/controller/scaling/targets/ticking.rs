@@ -61,7 +61,7 @@ pub(super) fn decisions(
         } = &mut **state;
         let resolved = resolved.target.as_ref()?;
         let named = resolved.traffic.as_ref();
-        let traffic = named.map(|named| named.input(kinds, &traffic.fit));
+        let traffic = named.map(|named| named.input(kinds, traffic.fit()));
         Some(TargetTick {
             tracker,
             policy: &resolved.policy,
@@ -104,7 +104,7 @@ impl<'a> TickingTarget<'a> {
             .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
         let named = resolved.target.as_ref();
         let named = named.and_then(|target| target.traffic.as_ref());
-        let traffic = named.map(|traffic| traffic.kinds_by(&state.traffic.fit));
+        let traffic = named.map(|traffic| traffic.kinds_by(state.traffic.fit()));
         Self {
             key,
             state,

@@ -1,24 +1,31 @@
 //! The model of one target's traffic: when it is to be fitted, and what came of it.
 //!
-//! A model is of what its target asks: with other queries, or another load to tell of, it begins anew. It is fitted
-//! each day up to the target's own hour, and where the past was too short, each hour again; what failed is tried again as
+//! A model is of what its target asks: with other queries it begins anew, and where nothing or another load is asked for
+//! for a while, as without Pods that request anything, it rests for a time before it is given up. It is fitted each day up to the target's own hour, and where the past was too short, each hour again; what failed is tried again as
 //! the fits of trees are.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::scaling::fit_times::{newest_daily, newest_hour, rest_after};
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{AcceptedTraffic, TrafficFit, TrafficRefusal};
 use evenkeel_kubernetes::plan::scaling::TargetTraffic;
 
+/// The time for which a model rests while nothing is asked for: targets sleep and are paused.
+const RESTS: SignedDuration = SignedDuration::from_hours(24);
+/// The time for which it rests while it is asked for another load.
+const RESTS_BESIDE: SignedDuration = SignedDuration::from_mins(10);
+
 /// The model of a target's traffic.
 #[derive(Debug, Default)]
 pub(super) struct TrafficState {
     /// What it is of: the kinds of traffic, and the load that is told of each replica.
     pub(super) of: Option<(Vec<Signal>, Signal)>,
-    pub(super) fit: TrafficFit,
+    fit: TrafficFit,
+    /// Since when it rests.
+    rests: Option<Timestamp>,
     /// The end of the past that was last asked for.
     pub(super) asked: Option<Timestamp>,
     /// True where the past was too short.
@@ -42,13 +49,25 @@ pub(in crate::controller::scaling) enum TrafficTold {
 }
 
 impl TrafficState {
-    /// Begins anew where the target asks for another model than before.
-    pub(super) fn follow(&mut self, traffic: Option<&TargetTraffic>) {
+    /// Rests, or begins anew, where the target asks for another model than before.
+    pub(super) fn follow(&mut self, traffic: Option<&TargetTraffic>, now: Timestamp) {
         let of = traffic.map(|traffic| {
             let kinds = traffic.kinds.iter().map(|kind| kind.signal.clone());
-            (kinds.collect(), traffic.of.clone())
+            (kinds.collect::<Vec<_>>(), traffic.of.clone())
         });
-        if self.of != of {
+        let patience = match (&self.of, &of) {
+            (known, asked) if known == asked => {
+                self.rests = None;
+                return;
+            }
+            // There is nothing that could rest.
+            _ if self.fit == TrafficFit::Awaited => SignedDuration::ZERO,
+            (Some(_), None) => RESTS,
+            (Some((known, _)), Some((asked, _))) if known == asked => RESTS_BESIDE,
+            _ => SignedDuration::ZERO,
+        };
+        let since = *self.rests.get_or_insert(now);
+        if now.duration_since(since) >= patience {
             *self = Self {
                 of,
                 ..Self::default()
@@ -56,8 +75,20 @@ impl TrafficState {
         }
     }
 
+    /// What came of its fit, for what is asked for now.
+    pub(super) const fn fit(&self) -> &TrafficFit {
+        const AWAITED: &TrafficFit = &TrafficFit::Awaited;
+        match self.rests {
+            None => &self.fit,
+            Some(_) => AWAITED,
+        }
+    }
+
     /// The end of the past of the fit that is due; `None` where none is.
     pub(super) fn due(&self, hour: i64, now: Timestamp) -> Option<Timestamp> {
+        if self.rests.is_some() {
+            return None;
+        }
         let daily = newest_daily(hour, now)?;
         if self.failures > 0 {
             let rested = now.duration_since(self.tried) >= rest_after(self.failures);
@@ -96,5 +127,77 @@ impl TrafficState {
                 TrafficFit::Refused(refusal)
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::scaling::hpa_aware::PodCapacity;
+    use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, ValueScope};
+    use evenkeel_core::scaling::tracker::ScaledSignal;
+    use evenkeel_core::units::Ratio;
+
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + minute * 60).unwrap()
+    }
+
+    fn asks(query: &str, of: &Signal) -> TargetTraffic {
+        let signal = Signal::PromQl(PromQl {
+            metric: PromQlMetric::Traffic(1),
+            query: query.into(),
+        });
+        let kind = ScaledSignal {
+            signal,
+            capacity: PodCapacity::new(1.0, Ratio::ONE).unwrap(),
+            scope: ValueScope::Whole,
+            is_forecast: true,
+            only_here: true,
+        };
+        TargetTraffic {
+            kinds: vec![kind],
+            questions: Vec::new(),
+            of: of.clone(),
+            target: 300.0,
+        }
+    }
+
+    fn refused() -> TrafficTold {
+        TrafficTold::Refused(TrafficRefusal {
+            reason: "Unexplained",
+            why: String::new(),
+        })
+    }
+
+    #[test]
+    fn a_model_rests_while_it_is_not_asked_for_and_another_query_begins_anew() {
+        let asked = asks("a", &Signal::CPU);
+        let mut state = TrafficState::default();
+        state.follow(Some(&asked), at(0));
+        state.take(refused(), at(0));
+        let is_there = |state: &TrafficState| *state.fit() != TrafficFit::Awaited;
+        assert!(is_there(&state));
+        // A target that sleeps, or scales by another load while its Pods are not known.
+        for (beside, minutes) in [(None, 1439), (Some(asks("a", &Signal::MEMORY)), 9)] {
+            state.follow(beside.as_ref(), at(1));
+            state.follow(beside.as_ref(), at(1 + minutes));
+            assert!(!is_there(&state));
+            assert_eq!(state.due(0, at(3000)), None, "nobody asks");
+            state.follow(Some(&asked), at(1 + minutes));
+            assert!(is_there(&state));
+            state.follow(beside.as_ref(), at(2));
+            state.follow(beside.as_ref(), at(3 + minutes));
+            state.follow(Some(&asked), at(3 + minutes));
+            assert!(!is_there(&state), "it was given up");
+            state.follow(Some(&asked), at(4 + minutes));
+            state.take(refused(), at(4 + minutes));
+        }
+        state.follow(Some(&asks("b", &Signal::CPU)), at(1));
+        assert_eq!(
+            state.of.as_ref().unwrap().0[0],
+            asks("b", &Signal::CPU).kinds[0].signal
+        );
+        assert!(!is_there(&state) && state.due(0, at(3000)).is_some());
     }
 }

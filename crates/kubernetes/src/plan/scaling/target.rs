@@ -57,12 +57,21 @@ impl Target {
         signals.zip(self.questions.iter().chain(traffic))
     }
 
-    /// The signals that it scales by and those of its traffic.
+    /// The signals that it scales by and those of its traffic, each once: what is both is forecast where one of them is.
     #[must_use]
     pub fn measured(&self) -> Cow<'_, [ScaledSignal]> {
         match &self.traffic {
             None => Cow::Borrowed(&self.signals),
-            Some(traffic) => Cow::Owned([&*self.signals, &*traffic.kinds].concat()),
+            Some(traffic) => {
+                let mut all = self.signals.clone();
+                for kind in &traffic.kinds {
+                    match all.iter_mut().find(|known| known.signal == kind.signal) {
+                        Some(known) => known.is_forecast |= kind.is_forecast,
+                        None => all.push(kind.clone()),
+                    }
+                }
+                Cow::Owned(all)
+            }
         }
     }
 
