@@ -68,11 +68,13 @@ pub fn learn(
         let inputs = inputs(&past.past(index), window, Masks::NONE)?;
         Some(global.quantiles(unseen, &inputs))
     });
-    let own = held_out
-        .pays()
-        .then(|| fit_own(&rows, window, settings).map(Arc::new));
+    let own = match (held_out.pays(), settings.refits) {
+        (false, _) => None,
+        (true, false) => Some(older),
+        (true, true) => Some(fit_own(&rows, window, settings)?),
+    };
     Ok(Some(Learnt {
-        own: own.transpose()?,
+        own: own.map(Arc::new),
         trial,
         highs,
     }))

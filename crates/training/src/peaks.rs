@@ -29,6 +29,9 @@ pub struct OwnSettings {
     pub minutes: usize,
     /// The minutes that there have to be.
     pub least: usize,
+    /// True where trees that have proven themselves on the newest part of a past are fitted anew on all of it; else they
+    /// stay as they are, which takes half the time.
+    pub refits: bool,
 }
 
 impl GlobalSettings {
@@ -65,6 +68,7 @@ impl Default for OwnSettings {
             },
             minutes: 8000,
             least: 720,
+            refits: true,
         }
     }
 }

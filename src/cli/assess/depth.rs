@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use jiff::SignedDuration;
 use serde::Serialize;
 
+use crate::cli::forecast::replay::own::OwnPast;
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::Risk;
 use evenkeel_sandbox::target::{Policy, Target};
@@ -17,9 +18,9 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 pub(super) enum Depth {
     /// The last three days, nine targets and five risks
     Whole,
-    /// The last day, five targets and three risks
+    /// The last day, five targets and three risks; trees are not fitted anew on what they were judged by
     Shorter,
-    /// The last day, three targets and the default risk
+    /// The same with three targets and the default risk
     Shortest,
 }
 
@@ -50,6 +51,14 @@ impl Depth {
         }
     }
 
+    /// How what lies before the judged time is learnt from.
+    pub(super) fn own_past(self) -> OwnPast {
+        match self {
+            Self::Whole => OwnPast::default(),
+            Self::Shorter | Self::Shortest => OwnPast::quick(),
+        }
+    }
+
     /// The policies that are replayed: the plain HPA at its own target first, and at others from it down to
     /// two thirds of it; floors at risks around the default one.
     pub(super) fn policies(self, target: &Target) -> Vec<Policy> {
@@ -77,7 +86,8 @@ impl Depth {
         let word = if loads == 1 { "load" } else { "loads" };
         (self != Self::Whole).then(|| {
             format!(
-                "{loads} {word}: the last day of each is judged, at {targets} targets and {risks}; with --depth whole \
+                "{loads} {word}: the last day of each is judged, at {targets} targets and {risks}, and floors there follow \
+                 trees that have not learnt from the two days before; with --depth whole \
                  the last three days are, at 9 targets and 5 risks, which takes some seconds a load"
             )
         })

@@ -10,7 +10,6 @@ use super::past::LoadPast;
 use crate::cli::forecast::grid;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::replay::entrant::{Entrant, last_days};
-use crate::cli::forecast::replay::own::OwnPast;
 use crate::cli::forecast::replay::report::Series;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
 use evenkeel_core::scaling::trial::TrialPods;
@@ -167,7 +166,7 @@ fn entrant(
         step: SignedDuration::from_mins(1),
         target,
         load: ReplayLoad::new(gridded.load, count_from).ok()?,
-        own: OwnPast::default(),
+        own: depth.own_past(),
         gaps: gridded.gaps,
     }))
 }

@@ -1,3 +1,8 @@
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::units::Ratio;
+
 use super::*;
 use crate::boosting::BoostingSettings;
 
@@ -67,4 +72,25 @@ fn what_is_held_out_is_seen_by_no_window_that_is_learnt_from() {
 fn the_same_past_is_judged_the_same() {
     let past = series(1500, |minute| minute % 80 < 40);
     assert_eq!(checked(&past), checked(&past));
+}
+
+#[test]
+fn trees_that_are_not_fitted_anew_are_those_that_were_judged() {
+    let (global, past) = (GlobalPeaks::shipped(), series(2000, |_| true));
+    let rows = own_rows(&global, &past, 4, &settings());
+    let (older, _) = hold_out(&rows, 4, &settings()).unwrap().unwrap();
+    let capacity = PodCapacity::new(50.0, Ratio::share(0.6).unwrap()).unwrap();
+    let pods = TrialPods::new(capacity, Bounds::new(1, 20).unwrap(), &Horizon::default());
+    let learnt = |refits| {
+        let settings = OwnSettings {
+            refits,
+            ..settings()
+        };
+        let learnt = learn(&global, &past, 4, &pods, &settings).unwrap().unwrap();
+        (learnt.own.unwrap(), learnt.trial)
+    };
+    let ((kept, trial), (anew, same)) = (learnt(false), learnt(true));
+    assert_eq!(*kept, older);
+    assert_ne!(kept, anew);
+    assert_eq!(trial, same);
 }
