@@ -229,6 +229,17 @@ impl Report for NetworkDescription {
                 Cell::new(told(ratio)),
             ]);
         }
-        writeln!(to, "{table}")
+        writeln!(to, "{table}")?;
+        let worse = accuracy.iter().filter(|one| one.mae > one.naive_mae);
+        let worse: Vec<_> = worse.map(|one| one.steps.to_string()).collect();
+        if worse.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            to,
+            "Worse than the last value at {} steps: the load is no longer what it was. A backtest without --model-file \
+             trains anew every 250 values.",
+            worse.join(" and ")
+        )
     }
 }
