@@ -34,7 +34,8 @@ const SCRAPES: SignedDuration = SignedDuration::from_secs(60);
 pub(super) struct TrackedLoad {
     pub(super) signal: Signal,
     pub(super) history: History,
-    model: Option<ScoredModel>,
+    /// The one model; none with `auto`, which most loads are forecast by.
+    model: Option<Box<ScoredModel>>,
     /// The forecaster of `auto`.
     peaks: Option<Box<TrackedPeaks>>,
     /// Trees of the target's own, which outlive a change of models.
@@ -186,7 +187,7 @@ impl TrackedLoad {
             }
             *taken = Some(last);
         } else if let Some(series) = ring_before(history, newest) {
-            let mut learnt = ScoredModel::new(alone, horizon);
+            let mut learnt = Box::new(ScoredModel::new(alone, horizon));
             learnt.learn(&series, &context(newest));
             if let Some(before) = model {
                 learnt.keep_trust_of(before);
@@ -340,19 +341,18 @@ impl TrackedLoad {
 
     /// The model that follows the load.
     #[cfg(test)]
-    pub(super) const fn model(&mut self) -> Option<&mut ScoredModel> {
-        self.model.as_mut()
+    pub(super) fn model(&mut self) -> Option<&mut ScoredModel> {
+        self.model.as_deref_mut()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let models = self.model.as_ref().map_or(0, ScoredModel::bytes);
+        let models = self.model.as_deref().map_or(0, ScoredModel::bytes);
         // While there is a forecaster, the trees are counted as its own.
         let peaks = self.peaks.as_ref().map(|peaks| peaks.bytes());
         let own = || self.own.as_ref().map_or(0, |own| own.bytes());
         let models = models + peaks.unwrap_or_else(own);
-        let inline = size_of::<Option<ScoredModel>>();
-        let own = size_of::<Self>() - size_of::<History>() - inline;
-        own + self.history.bytes() + models.max(inline)
+        let own = size_of::<Self>() - size_of::<History>();
+        own + self.history.bytes() + models
     }
 }
 

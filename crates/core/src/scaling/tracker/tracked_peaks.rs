@@ -23,11 +23,8 @@ pub(super) struct TrackedPeaks {
     trial: Trial,
     /// The Pods of the last tick, by the capacity for this load.
     pods: Option<TrialPods>,
-    /// What floors at the level in force came to, as far as is known.
-    tried: Option<Tried>,
-    /// The quarter of the day that it is, and what they came to in it.
+    /// The quarter of the day that it is.
     quarter: Quarter,
-    in_quarter: Option<Tried>,
     /// The newest minute that was held against Pods, since the epoch.
     passed: i64,
     /// True where floors pay in a quarter of the day, as far as is known.
@@ -66,9 +63,7 @@ impl TrackedPeaks {
             forecaster,
             trial,
             pods: None,
-            tried: None,
             quarter: Quarter::default(),
-            in_quarter: None,
             pays: [false; Quarter::COUNT],
             passed: i64::MIN,
         }
@@ -124,8 +119,6 @@ impl TrackedPeaks {
         let cover = self.forecaster.cover_mut();
         let corrected = self.trial.distance(cover.risk()) + cover.correction();
         cover.put(corrected.min(self.trial.affordable()));
-        self.tried = self.trial.tried(cover.distance());
-        self.in_quarter = self.trial.tried_in(self.quarter, cover.distance());
         if let Some(trust) = self.trust() {
             self.pays[self.quarter.place()] = trust.is_trusted();
         }
@@ -134,11 +127,13 @@ impl TrackedPeaks {
     /// Whether floors are acted on at this time of day, by what they were worth at it; by all of the
     /// day as long as little is known of it, and `None` as long as little is known at all.
     fn trust(&self) -> Option<Trust> {
-        let all_day = self.tried?;
+        let all_day = self.tried()?;
         if all_day.cost_more {
             return Some(Trust::COSTS_MORE);
         }
-        let tried = self.in_quarter.unwrap_or(all_day);
+        let distance = self.cover().distance();
+        let in_quarter = self.trial.tried_in(self.quarter, distance);
+        let tried = in_quarter.unwrap_or(all_day);
         let pays = self.pays[self.quarter.place()];
         Some(Trust::by_worth(tried.ratio(), pays))
     }
@@ -156,8 +151,8 @@ impl TrackedPeaks {
     }
 
     /// What floors at the level in force were worth; `None` as long as too little is known.
-    pub(super) const fn tried(&self) -> Option<Tried> {
-        self.tried
+    pub(super) fn tried(&self) -> Option<Tried> {
+        self.trial.tried(self.cover().distance())
     }
 
     pub(super) const fn cover(&self) -> &Cover {
