@@ -5,6 +5,7 @@
 //! threads.
 
 mod boosting;
+mod descent;
 mod held_out;
 mod judged;
 mod network_file;
@@ -19,6 +20,7 @@ mod trained_once;
 mod trainer;
 
 pub use boosting::{BoostingError, BoostingSettings, Rows, fit, fit_mean};
+pub use descent::Descent;
 pub use held_out::learn;
 pub use judged::{Judged, judge};
 pub use network_file::{HeldOutError, NetworkDescription, NetworkFile};

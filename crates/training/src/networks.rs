@@ -5,7 +5,6 @@
 //! learnt nothing answers nothing. Several networks from different beginnings are averaged, each fitted on a thread
 //! of its own: threads change the time and not the result.
 
-mod adamw;
 mod gradient;
 
 use std::num::NonZeroUsize;
@@ -15,7 +14,7 @@ use evenkeel_core::forecast::{Gru, GruNetwork, NetworkShape, ShapeError, WindowR
 use evenkeel_core::random::Random;
 use evenkeel_core::units::{count_as_f64, narrowed};
 
-pub(crate) use adamw::AdamW;
+use crate::descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
 use gradient::Backward;
 
 /// How networks are fitted.
@@ -25,17 +24,9 @@ pub struct NetworkSettings {
     pub members: usize,
     /// The units of each.
     pub hidden: usize,
-    /// The most passes through the rows; fewer where errors on the rows held out do not shrink for `patience` passes.
-    pub passes: usize,
-    pub patience: usize,
-    /// The same where weights are there already.
+    pub descent: Descent,
+    /// The most passes where weights are there already.
     pub passes_again: usize,
-    /// The rows of one step.
-    pub batch: usize,
-    /// The length of the first steps, which shrinks to a tenth.
-    pub rate: f32,
-    /// The share of the rate that weights lose at each step.
-    pub decay: f32,
     /// The newest rows that are held out, as one of so many.
     pub held_out: usize,
     pub seed: u64,
@@ -50,12 +41,14 @@ impl NetworkSettings {
         Self {
             members: 2,
             hidden: 16,
-            passes: 15,
-            patience: 3,
+            descent: Descent {
+                passes: 15,
+                patience: 3,
+                batch: 32,
+                rate: 0.005,
+                decay: 0.01,
+            },
             passes_again: 2,
-            batch: 32,
-            rate: 0.005,
-            decay: 0.01,
             held_out: 8,
             seed: 1,
             threads,
@@ -183,7 +176,7 @@ impl<'a> Parts<'a> {
     fn shrink(&self, members: &mut [Vec<f32>], shape: NetworkShape) {
         let mut backward = Backward::new(shape);
         let outputs = shape.outputs;
-        let mut errors = vec![[0.0_f64; FACTORS.len()]; outputs];
+        let mut errors = vec![FactorErrors::default(); outputs];
         let each = 1.0 / count_as_f64(members.len());
         for index in self.from..self.rows.len() {
             let (window, targets, weight) = self.rows.row(index);
@@ -201,12 +194,7 @@ impl<'a> Parts<'a> {
                 }
             }
         }
-        let best = |errors: &[f64; FACTORS.len()]| {
-            let pairs = errors.iter().zip(FACTORS);
-            let least = pairs.min_by(|one, other| one.0.total_cmp(other.0));
-            least.map_or(0.0, |(_, factor)| factor)
-        };
-        let factors: Vec<f32> = errors.iter().map(best).collect();
+        let factors: Vec<f32> = errors.iter().map(best_factor).collect();
         for parameters in members {
             let head = &mut parameters[Gru::count(1, shape.hidden)..];
             for row in head.chunks_exact_mut(outputs) {
@@ -218,9 +206,6 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The factors that an answer may be multiplied by.
-pub(crate) const FACTORS: [f32; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
-
 /// One network.
 fn fit_one(
     parts: &Parts<'_>,
@@ -229,44 +214,40 @@ fn fit_one(
     source: Random,
     settings: &NetworkSettings,
 ) -> Vec<f32> {
-    let passes = if begin.is_some() {
-        settings.passes_again
-    } else {
-        settings.passes
+    let descent = match begin {
+        Some(_) => Descent {
+            passes: settings.passes_again,
+            ..settings.descent
+        },
+        None => settings.descent,
     };
-    let mut parameters = begin.unwrap_or_else(|| beginning(shape, source.stream("weights")));
-    let mut backward = Backward::new(shape);
-    let mut method = AdamW::new(parameters.len(), settings.decay);
-    let mut best = (parts.judged(&parameters, &mut backward), parameters.clone());
-    let mut since = 0;
-    let mut order: Vec<usize> = (0..parts.learnt).collect();
-    let mut gradient = vec![0.0; parameters.len()];
-    for pass in 0..passes {
-        let done = count_as_f64(pass) / count_as_f64(passes);
-        let rate = settings.rate * narrowed(1.0 - 0.9 * done).unwrap_or(1.0);
-        shuffle(&mut order, source.stream(&format!("pass {pass}")));
-        for batch in order.chunks(settings.batch) {
-            gradient.fill(0.0);
-            let rows = batch.iter().map(|&index| parts.rows.row(index));
-            backward.add(&parameters, rows, &mut gradient);
-            let each = narrowed(1.0 / count_as_f64(batch.len())).unwrap_or_default();
-            for slope in &mut gradient {
-                *slope *= each;
-            }
-            method.step(&mut parameters, &gradient, rate);
-        }
-        let error = parts.judged(&parameters, &mut backward);
-        if error < best.0 {
-            best = (error, parameters.clone());
-            since = 0;
-        } else {
-            since += 1;
-            if since >= settings.patience {
-                break;
-            }
-        }
+    let parameters = begin.unwrap_or_else(|| beginning(shape, source.stream("weights")));
+    let mut slope = MemberSlope {
+        parts,
+        backward: Backward::new(shape),
+    };
+    descent.run(parameters, &mut slope, source)
+}
+
+/// What one network is fitted to.
+struct MemberSlope<'a> {
+    parts: &'a Parts<'a>,
+    backward: Backward,
+}
+
+impl Slope for MemberSlope<'_> {
+    fn rows(&self) -> usize {
+        self.parts.learnt
     }
-    best.1
+
+    fn add(&mut self, parameters: &[f32], rows: &[usize], gradient: &mut [f32]) {
+        let rows = rows.iter().map(|&index| self.parts.rows.row(index));
+        self.backward.add(parameters, rows, gradient);
+    }
+
+    fn held_out(&mut self, parameters: &[f32]) -> f64 {
+        self.parts.judged(parameters, &mut self.backward)
+    }
 }
 
 /// Weights to begin from: even between ± 1 / √units, as PyTorch has them, and a tenth of it in the layer that answers,
@@ -280,12 +261,4 @@ fn beginning(shape: NetworkShape, source: Random) -> Vec<f32> {
         narrowed((2.0 * source.unit(step) - 1.0) * size).unwrap_or_default()
     };
     (0..shape.count()).map(number).collect()
-}
-
-/// Fisher and Yates.
-pub(crate) fn shuffle(order: &mut [usize], source: Random) {
-    for index in (1..order.len()).rev() {
-        let step = u64::try_from(index).unwrap_or(u64::MAX);
-        order.swap(index, source.below(step, index + 1));
-    }
 }

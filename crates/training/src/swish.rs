@@ -13,7 +13,8 @@ use evenkeel_core::random::Random;
 use evenkeel_core::units::{count_as_f64, narrowed};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::networks::{AdamW, FACTORS, NetworkError, shuffle};
+use crate::descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
+use crate::networks::NetworkError;
 use gradient::{Backward, Row};
 
 /// A load to learn from.
@@ -28,15 +29,7 @@ pub struct SwishSeries<'a> {
 /// How a network is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwishSettings {
-    /// The most passes through the rows; fewer where errors on the rows held out do not shrink for `patience` passes.
-    pub passes: usize,
-    pub patience: usize,
-    /// The rows of one step.
-    pub batch: usize,
-    /// The length of the first steps, which shrinks to a tenth.
-    pub rate: f32,
-    /// The share of the rate that weights lose at each step.
-    pub decay: f32,
+    pub descent: Descent,
     /// The newest rows that are held out, as one of so many.
     pub held_out: usize,
     /// The rows that are learnt without the name of their load, as one of so many.
@@ -47,11 +40,13 @@ pub struct SwishSettings {
 impl Default for SwishSettings {
     fn default() -> Self {
         Self {
-            passes: 20,
-            patience: 4,
-            batch: 64,
-            rate: 0.002,
-            decay: 0.01,
+            descent: Descent {
+                passes: 20,
+                patience: 4,
+                batch: 64,
+                rate: 0.002,
+                decay: 0.01,
+            },
             held_out: 8,
             unnamed: 8,
             seed: 1,
@@ -107,7 +102,16 @@ pub fn fit_swish(
         || beginning(shape, source.stream("weights")),
         |net| net.parameters().to_vec(),
     );
-    let mut fitted = descend(shape, parameters, &all, settings, tell);
+    let mut slope = SwishSlope {
+        shape,
+        rows: &all,
+        backward: Backward::new(shape),
+        unnamed: source.stream("unnamed"),
+        one_in: settings.unnamed.max(1),
+        step: 0,
+        tell,
+    };
+    let mut fitted = settings.descent.run(parameters, &mut slope, source);
     shrink(shape, &mut fitted, &all.judged);
     Ok(SwishNet::new(shape, &fitted)?)
 }
@@ -145,56 +149,41 @@ fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<R
 /// A row counts no more than so many of mean scale.
 const MOST_WEIGHT: f64 = 4.0;
 
-/// The parameters that are best on the rows held out, of those after each pass.
-fn descend(
+/// What a network is fitted to.
+struct SwishSlope<'a> {
     shape: SwishShape,
-    mut parameters: Vec<f32>,
-    Rows { learnt, judged }: &Rows,
-    settings: &SwishSettings,
-    tell: &mut dyn FnMut(f64),
-) -> Vec<f32> {
-    let source = Random::new(settings.seed).stream("swish-net");
-    let unnamed = source.stream("unnamed");
-    let mut method = AdamW::new(parameters.len(), settings.decay);
-    let backward = Backward::new(shape);
-    let mut gradient = vec![0.0; parameters.len()];
-    let mut best = (error_of(shape, &parameters, judged), parameters.clone());
-    let mut since = 0;
-    let mut order: Vec<usize> = (0..learnt.len()).collect();
-    let mut step = 0;
-    for pass in 0..settings.passes {
-        let done = count_as_f64(pass) / count_as_f64(settings.passes);
-        tell(done);
-        let rate = settings.rate * narrowed(1.0 - 0.9 * done).unwrap_or(1.0);
-        shuffle(&mut order, source.stream(&format!("pass {pass}")));
-        for batch in order.chunks(settings.batch) {
-            gradient.fill(0.0);
-            for &index in batch {
-                step += 1;
-                let mut row = learnt[index];
-                if unnamed.below(step, settings.unnamed.max(1)) == 0 {
-                    row.input.category = None;
-                }
-                backward.add(&parameters, &row, &mut gradient);
+    rows: &'a Rows,
+    backward: Backward,
+    /// Which rows are learnt without the name of their load: one of so many, by the number of the step.
+    unnamed: Random,
+    one_in: usize,
+    step: u64,
+    tell: &'a mut dyn FnMut(f64),
+}
+
+impl Slope for SwishSlope<'_> {
+    fn rows(&self) -> usize {
+        self.rows.learnt.len()
+    }
+
+    fn add(&mut self, parameters: &[f32], rows: &[usize], gradient: &mut [f32]) {
+        for &index in rows {
+            self.step += 1;
+            let mut row = self.rows.learnt[index];
+            if self.unnamed.below(self.step, self.one_in) == 0 {
+                row.input.category = None;
             }
-            let each = narrowed(1.0 / count_as_f64(batch.len())).unwrap_or_default();
-            for slope in &mut gradient {
-                *slope *= each;
-            }
-            method.step(&mut parameters, &gradient, rate);
-        }
-        let error = error_of(shape, &parameters, judged);
-        if error < best.0 {
-            best = (error, parameters.clone());
-            since = 0;
-        } else {
-            since += 1;
-            if since >= settings.patience {
-                break;
-            }
+            self.backward.add(parameters, &row, gradient);
         }
     }
-    best.1
+
+    fn held_out(&mut self, parameters: &[f32]) -> f64 {
+        error_of(self.shape, parameters, &self.rows.judged)
+    }
+
+    fn began(&mut self, done: f64) {
+        (self.tell)(done);
+    }
 }
 
 /// The weighted sum of squares on the rows held out.
@@ -210,7 +199,7 @@ fn error_of(shape: SwishShape, parameters: &[f32], rows: &[Row]) -> f64 {
 
 /// Multiplies each step by the factor that has the least absolute error on the rows held out.
 fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[Row]) {
-    let mut errors = [[0.0_f64; FACTORS.len()]; SWISH_STEPS];
+    let mut errors = [FactorErrors::default(); SWISH_STEPS];
     for row in rows {
         let answer = shape.pass(parameters, &row.input).answer;
         for ((errors, answer), target) in errors.iter_mut().zip(answer).zip(row.targets) {
@@ -219,11 +208,7 @@ fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[Row]) {
             }
         }
     }
-    let best = errors.map(|errors| {
-        let pairs = errors.iter().zip(FACTORS);
-        let least = pairs.min_by(|one, other| one.0.total_cmp(other.0));
-        least.map_or(0.0, |(_, factor)| factor)
-    });
+    let best = errors.each_ref().map(best_factor);
     let [tables, first, second, _] = shape.counts();
     for row in parameters[tables + first + second..].chunks_exact_mut(SWISH_STEPS) {
         for (weight, factor) in row.iter_mut().zip(best) {

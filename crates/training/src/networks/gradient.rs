@@ -2,12 +2,11 @@
 
 use evenkeel_core::forecast::{Gru, GruWeights, Hidden, NetworkShape, add_products};
 
+use crate::descent::NOTHING;
+
 /// Errors below this count by their squares, larger ones by their sizes, so that answers are medians and the gradient
 /// does not jump.
 const SMALL: f32 = 0.05;
-
-/// Slopes below this are none; far smaller ones would cost a processor many times the work.
-pub(super) const NOTHING: f32 = 1e-12;
 
 /// A window, its targets, and how often errors count.
 pub(super) type Row<'a> = (&'a [f32], &'a [f32], f32);

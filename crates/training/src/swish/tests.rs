@@ -29,11 +29,15 @@ fn series(values: &[f64]) -> SwishSeries<'_> {
 }
 
 fn quick() -> SwishSettings {
+    let plain = SwishSettings::default();
     SwishSettings {
-        passes: 12,
-        batch: 16,
-        rate: 0.005,
-        ..SwishSettings::default()
+        descent: Descent {
+            passes: 12,
+            batch: 16,
+            rate: 0.005,
+            ..plain.descent
+        },
+        ..plain
     }
 }
 

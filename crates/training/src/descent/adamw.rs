@@ -1,7 +1,7 @@
 //! AdamW (`[Loshchilov]`): steps by means of gradients and of their squares, and weights that decay.
 
-use super::gradient::NOTHING;
-
+/// Slopes below this are none; far smaller ones would cost a processor many times the work.
+pub(crate) const NOTHING: f32 = 1e-12;
 /// The shares of the means before that are kept.
 const KEPT: [f32; 2] = [0.9, 0.999];
 const EPSILON: f32 = 1e-8;
