@@ -97,11 +97,14 @@ async fn shows_what_it_did(world: &World<'_>) {
         let line = format!("evenkeel_scaling_target_{series}{{{labels}");
         assert!(metrics.contains(&line), "{line}\n{metrics}");
     }
-    let history = world.history().await;
-    assert_eq!(history["step"], 15);
-    let points = history["points"].as_array().expect("points");
-    let both = |point: &&Value| point[1].is_f64() && point[2].is_f64();
-    assert!(points.iter().any(|point| both(&point)), "{history}");
+    let both = |point: &Value| point[1].is_f64() && point[2].is_f64();
+    eventually("a load and its forecast at one time", async || {
+        let history = world.history().await;
+        assert_eq!(history["step"], 15);
+        let points = history["points"].as_array().expect("points");
+        holds(points.iter().any(both), || history.to_string())
+    })
+    .await;
 }
 
 #[test]
