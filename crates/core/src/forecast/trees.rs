@@ -186,9 +186,12 @@ impl Trees {
     #[must_use]
     pub fn thresholds(&self, feature: usize) -> Vec<TreeInput> {
         let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
-        let mut found = BTreeSet::new();
+        let (mut found, mut visited) = (BTreeSet::new(), BTreeSet::new());
         let mut nodes: Vec<usize> = self.starts.iter().copied().map(usize::from).collect();
         while let Some(at) = nodes.pop() {
+            if !visited.insert(at) {
+                continue;
+            }
             let split = word(at);
             if usize::from(split & FEATURE) == feature {
                 found.insert(word(at + 1).cast_signed());
@@ -419,6 +422,7 @@ mod tests {
             let mut bytes = Vec::new();
             trees.encode(&mut bytes);
             assert_eq!(Trees::decode(&mut &bytes[..]), Ok(trees.clone()));
+            assert_eq!(trees.thresholds(0), [0]);
             bytes.truncate(bytes.len() - 2);
             assert_eq!(
                 Trees::decode(&mut &bytes[..]).err(),

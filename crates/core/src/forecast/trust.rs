@@ -19,11 +19,11 @@ const MIN_COVERAGE: f64 = 0.60;
 const MAX_RATIO: f64 = 1.0;
 /// The loss over that of an equally dear rival from which on trust in forecasts of peaks is lost.
 const RIVAL_LOST: f64 = 1.1;
-/// The time under-provisioned over that of an equally dear HPA up to which floors begin to act, and from
-/// which on they do no more. What says so flatters the HPA, and floors that come and go are worth less
-/// than either.
-const PAYS: f64 = 1.2;
-const PAYS_NO_MORE: f64 = 1.5;
+/// The time under-provisioned by floors over that of the HPA with a lower target that costs as much: floors begin to
+/// act below the first, and end from the second on. Both lie above 1, since the trial that the ratio comes from knows
+/// the HPA's load without its delays, and since floors that come and go help less than ones that stay.
+const GATE_OPENS: f64 = 1.2;
+const GATE_SHUTS: f64 = 1.5;
 /// The half width of the band between earning trust and losing it, as a share of the measure.
 const BAND: f64 = 0.05;
 
@@ -94,7 +94,7 @@ pub enum Distrust {
         rival: Rival,
     },
     /// Floors that hold the risk have more replicas than the plain HPA at two thirds of its target.
-    CostsMore,
+    CostMore,
     /// The intervals are too narrow to be believed.
     Coverage {
         /// The share of observations inside the 80 % interval.
@@ -126,7 +126,7 @@ impl Trust {
     /// [`Rival::LowerTarget`].
     pub(crate) const fn by_worth(ratio: f64, trusted: bool) -> Self {
         let rival = Rival::LowerTarget;
-        if ratio < if trusted { PAYS_NO_MORE } else { PAYS } {
+        if ratio < if trusted { GATE_SHUTS } else { GATE_OPENS } {
             return Self::Trusted { ratio, rival };
         }
         let ratio = Some(ratio);
@@ -135,7 +135,7 @@ impl Trust {
 
     /// The judgement of floors that cost more than the plain HPA at the lowest target: what else could be had for
     /// as much is not known.
-    pub(crate) const COSTS_MORE: Self = Self::Untrusted(Distrust::CostsMore);
+    pub(crate) const COST_MORE: Self = Self::Untrusted(Distrust::CostMore);
 
     /// True where the forecasts may be acted on.
     #[must_use]
@@ -149,12 +149,13 @@ impl Trust {
         match self {
             Self::Trusted { rival, .. } => match rival {
                 Rival::LastValue => "BetterThanNaive",
-                Rival::Factor | Rival::LowerTarget => "Pays",
+                Rival::Factor => "BetterThanFactor",
+                Rival::LowerTarget => "Competitive",
             },
             Self::Untrusted(Distrust::Unproven { .. }) => "Unproven",
             Self::Untrusted(Distrust::NotBetterThanNaive { .. }) => "NotBetterThanNaive",
             Self::Untrusted(Distrust::DoesNotPay { .. }) => "DoesNotPay",
-            Self::Untrusted(Distrust::CostsMore) => "CostMore",
+            Self::Untrusted(Distrust::CostMore) => "CostMore",
             Self::Untrusted(Distrust::Coverage { .. }) => "LowCoverage",
         }
     }
@@ -181,7 +182,7 @@ impl fmt::Display for Trust {
                 Some(ratio) => write!(f, "not trusted ({ratio:.2} of {rival})"),
                 None => write!(f, "not trusted ({rival} is exact)"),
             },
-            Self::Untrusted(Distrust::CostsMore) => f.write_str(
+            Self::Untrusted(Distrust::CostMore) => f.write_str(
                 "not trusted (floors cost more than an HPA with two thirds of the target)",
             ),
             Self::Untrusted(Distrust::Coverage { coverage }) => {

@@ -10,6 +10,8 @@ use crate::forecast::{LinearResidual, Moment};
 
 /// The largest count that is looked at: as many Pods as a cluster may have.
 const LARGEST: i32 = 150_000;
+/// The most replicas, in times of what the linear model asks for.
+const MOST_BY_HOUR: i32 = 3;
 
 /// Traffic to be served at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +37,7 @@ pub enum NeedLimit {
     Least,
     /// The most are not enough.
     Most,
-    /// What the hour adds to each replica is too much for any count: the count is what the traffic needs without it.
+    /// Three times of what the traffic needs without what the hour adds to each replica are not enough.
     Hour,
 }
 
@@ -54,8 +56,8 @@ impl NeedLimit {
 /// The smallest count within `bounds` with which the traffic keeps to `target`, in the unit of the
 /// utilisation. At least one is needed, whatever the traffic; `bounds` may allow none all the same.
 ///
-/// Where what the hour adds leaves each replica above the target however many there are, more replicas are no help, and
-/// the count is what the linear model asks for.
+/// What the hour adds comes to each replica, however many there are, so that the count grows without end as it nears what
+/// the target leaves room for. It asks for three times the count of the linear model at most.
 #[must_use]
 pub fn needed(
     function: &LinearResidual,
@@ -65,14 +67,19 @@ pub fn needed(
 ) -> Needed {
     let &Demand { traffic, moment } = demand;
     let most = bounds.max().min(LARGEST);
-    let within = |most| function.least_count(traffic, target, most, moment);
+    let linear = function.least_linear_count(traffic, target, most);
+    let of_hour = linear.map_or(most, |count| count.saturating_mul(MOST_BY_HOUR).min(most));
     let too_few = || {
-        let linear = function.least_linear_count(traffic, target, most);
-        let linear = linear.filter(|_| within(LARGEST).is_none());
-        let linear = linear.map(|count| (count, Some(NeedLimit::Hour)));
-        linear.unwrap_or((most, Some(NeedLimit::Most)))
+        let limit = if of_hour < most {
+            NeedLimit::Hour
+        } else {
+            NeedLimit::Most
+        };
+        (of_hour, Some(limit))
     };
-    let (count, above) = within(most).map_or_else(too_few, |count| (count, None));
+    let (count, above) = function
+        .least_count(traffic, target, of_hour, moment)
+        .map_or_else(too_few, |count| (count, None));
     let replicas = bounds.clamp(count);
     let utilisation = |count: i32| function.utilisation(traffic, f64::from(count), moment);
     Needed {
@@ -171,25 +178,40 @@ mod tests {
         assert_eq!(counted(&dips, 100.0, 60.0, (1, 3)), (3, None));
     }
 
-    #[test]
-    fn what_no_count_takes_away_asks_for_no_more_than_the_traffic_does() {
-        let hour = |added: f32| {
-            let always = Node::Split {
-                feature: 1,
-                threshold: 0.0,
-                missing_left: true,
-                left: 1,
-                right: 2,
-            };
-            let tree = vec![always, Node::Leaf(added), Node::Leaf(added)];
-            function(&[tree], (0.0, 100.0))
+    /// 10 + 2 × traffic per replica, and at each hour so many fiftieths on each replica.
+    fn hour(added: f32) -> LinearResidual {
+        let always = Node::Split {
+            feature: 1,
+            threshold: 0.0,
+            missing_left: true,
+            left: 1,
+            right: 2,
         };
+        let tree = vec![always, Node::Leaf(added), Node::Leaf(added)];
+        function(&[tree], (0.0, 100.0))
+    }
+
+    /// The harm: as what the hour adds came near what the target left room for, the count went to the most, and
+    /// beyond it down to that of the linear model.
+    #[test]
+    fn the_more_the_hour_adds_the_more_is_asked_for_up_to_three_times() {
+        let counts = (0..200_u8).map(|step| {
+            let added = 0.01 * f32::from(step);
+            counted(&hour(added), 100.0, 60.0, (1, 1000)).0
+        });
+        let counts: Vec<i32> = counts.collect();
+        assert!(counts.is_sorted(), "{counts:?}");
+        assert_eq!((counts[0], counts[199]), (4, 12));
+    }
+
+    #[test]
+    fn what_no_count_takes_away_asks_for_three_times_what_the_traffic_does() {
         // 10 + 20 + 200 / n <= 60 from 7 on; with 60 more on each there is no such n.
         assert_eq!(counted(&hour(0.4), 100.0, 60.0, (1, 100)), (7, None));
         let hours = Some(NeedLimit::Hour);
-        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, 100)), (4, hours));
-        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (6, 100)), (6, hours));
-        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, i32::MAX)), (4, hours));
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, 100)), (12, hours));
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (20, 100)), (20, hours));
+        assert_eq!(counted(&hour(1.2), 100.0, 60.0, (1, i32::MAX)), (12, hours));
         // More would help, and may not be.
         let most = Some(NeedLimit::Most);
         assert_eq!(counted(&hour(0.4), 100.0, 60.0, (1, 5)), (5, most));

@@ -12,8 +12,9 @@ use crate::units::count_as_f64;
 
 /// The share of the time under-provisioned up to which nothing is to be saved: a minute and a half a day.
 pub const LITTLE: f64 = 0.001;
-/// The share of the seconds under-provisioned of the plain HPA from which on floors are not worth it.
-const PAYS: f64 = 0.9;
+/// The share of the seconds under-provisioned of the plain HPA from which on floors are not worth enabling. Those that
+/// are enabled act up to a larger one ([`Trust`](crate::forecast::Trust)).
+const WORTH_ENABLING: f64 = 0.9;
 /// The same for seconds overloaded, of which they may not have clearly more.
 const OVERLOADS: f64 = 1.1;
 /// Parts within this of 1 speak neither for floors nor against them.
@@ -153,7 +154,7 @@ pub fn judge_trial(tried: &Tried) -> Verdict {
         Verdict::Not(Against::NothingToSave)
     } else if tried.cost_more {
         Verdict::Not(Against::CostMore)
-    } else if tried.ratio() > PAYS {
+    } else if tried.ratio() > WORTH_ENABLING {
         Verdict::Not(Against::LowerTarget)
     } else {
         Verdict::Worth
@@ -164,7 +165,7 @@ fn verdict(ratios: Option<CostRatios>, agreement: &Agreement) -> Verdict {
     let Some(ratios) = ratios else {
         return Verdict::Not(Against::CostMore);
     };
-    if ratios.under_provisioned > PAYS {
+    if ratios.under_provisioned > WORTH_ENABLING {
         Verdict::Not(Against::LowerTarget)
     } else if ratios.overloaded > OVERLOADS {
         Verdict::Not(Against::Overload)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::key::Key;
 use super::state::TargetState;
+use crate::controller::scaling::samples::resource_of;
 use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::pod_names;
@@ -36,7 +37,7 @@ impl FitPast {
 
 /// Where the past of a load is had from; `None` where it cannot be had.
 pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<FitPast> {
-    if [Signal::CPU, Signal::MEMORY].contains(signal) {
+    if resource_of(signal).is_some() {
         let workload = &key.workload;
         pod_names::ending(workload.object().kind(), workload.name())?;
         return Some(FitPast::Workloads(signal.clone()));

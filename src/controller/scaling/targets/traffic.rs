@@ -1,11 +1,9 @@
 //! The models of targets' traffic that are to be fitted, from which pasts, and what came of them.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::Targets;
-use super::fit_past::{FitPast, Lane, hour};
+use super::fit_past::{FitPast, Lane, hour, past};
 use super::key::Key;
 use super::state::TargetState;
 use super::traffic_state::TrafficTold;
@@ -14,7 +12,6 @@ use evenkeel_core::scaling::TrafficRefusal;
 use evenkeel_core::scaling::signal::Signal;
 #[cfg(test)]
 use evenkeel_core::scaling::signal::{PromQl, PromQlMetric};
-use evenkeel_core::units::Resource;
 #[cfg(test)]
 use evenkeel_kubernetes::kinds::Kind;
 #[cfg(test)]
@@ -90,31 +87,28 @@ impl Targets {
     /// The model to be fitted next in a lane, those first whose targets act, and of these those that there is none of; it
     /// counts as asked for from here on.
     pub(super) fn next_traffic(&mut self, lane: Lane, now: Timestamp) -> Option<TrafficWork> {
-        loop {
-            let states = self.states.iter().filter(|(_, state)| state.mode.is_some());
-            let due = states.filter_map(|(key, state)| {
-                let end = state.traffic.due(hour(key), now)?;
-                let work = work(key, state, state.traffic.of.clone()?, end);
-                // It is told at once that there is none.
-                let of_lane = work.as_ref().map_or(Lane::Workloads, TrafficWork::lane);
-                let rank = (!state.acts(), state.traffic.asked.is_some(), end);
-                (of_lane == lane).then_some((rank, key, work))
-            });
-            let ((.., end), key, work) = due.min_by_key(|(rank, ..)| *rank)?;
-            let key = key.clone();
-            let state = self.states.get_mut(&key)?;
-            state.traffic.ask(end, now);
-            if work.is_some() {
-                return work;
-            }
-            let refusal = TrafficRefusal {
-                reason: "NoPast",
-                why: "its past cannot be told from that of others: the names of its Pods do not tell which \
-                      workload they belong to"
-                    .to_owned(),
+        let mut first: Option<((bool, bool, Timestamp), TrafficWork)> = None;
+        let states = self.states.iter_mut();
+        for (key, state) in states.filter(|(_, state)| state.mode.is_some()) {
+            let Some(end) = state.traffic.due(hour(key), now) else {
+                continue;
             };
-            state.traffic.take(TrafficTold::Failed(refusal), now);
+            let of = state.traffic.of.clone();
+            let Some(work) = of.and_then(|of| work(key, state, of, end)) else {
+                state.traffic.ask(end, now);
+                state.traffic.take(TrafficTold::Failed(untold()), now);
+                continue;
+            };
+            let rank = (!state.acts(), state.traffic.asked.is_some(), end);
+            let is_first = first.as_ref().is_none_or(|(least, _)| rank < *least);
+            if work.lane() == lane && is_first {
+                first = Some((rank, work));
+            }
         }
+        let (_, work) = first?;
+        let state = self.states.get_mut(&work.key)?;
+        state.traffic.ask(work.end, now);
+        Some(work)
     }
 
     /// Takes what came of a fit, where its target is still there and asks for the same.
@@ -128,6 +122,16 @@ impl Targets {
     }
 }
 
+/// What is told of a target whose past cannot be had.
+fn untold() -> TrafficRefusal {
+    TrafficRefusal {
+        reason: "NoPast",
+        why: "its past cannot be told from that of others: the names of its Pods do not tell which workload \
+              they belong to"
+            .to_owned(),
+    }
+}
+
 /// A fit of a target; `None` where some past of it cannot be had.
 fn work(
     key: &Key,
@@ -137,7 +141,7 @@ fn work(
 ) -> Option<TrafficWork> {
     let workload = &key.workload;
     pod_names::ending(workload.object().kind(), workload.name())?;
-    let past = |signal: &Signal| Some((signal.label(), past(state, signal)?));
+    let past = |signal: &Signal| Some((signal.label(), past(key, state, signal)?));
     Some(TrafficWork {
         key: key.clone(),
         end,
@@ -145,15 +149,4 @@ fn work(
         of: past(&signals.1)?,
         signals,
     })
-}
-
-/// Where the past of a signal is had from.
-fn past(state: &TargetState, signal: &Signal) -> Option<FitPast> {
-    let measured = [Signal::CPU, Signal::from(Resource::NetworkIo)];
-    if measured.contains(signal) {
-        return Some(FitPast::Workloads(signal.clone()));
-    }
-    let mut queries = state.past_queries.iter();
-    let (_, query) = queries.find(|(known, _)| known == signal)?;
-    Some(FitPast::Query(Arc::clone(query)))
 }

@@ -8,7 +8,7 @@
 
 use super::current_load::CurrentLoad;
 use super::tick::{TickInput, TrafficInput};
-use super::traffic_check::TrafficCheck;
+use super::traffic_check::{PodNow, TrafficCheck};
 use crate::forecast::{Calendar, Moment};
 use crate::scaling::bounds::Bounds;
 use crate::scaling::ds_hpa;
@@ -97,7 +97,12 @@ impl<'a> Traffic<'a> {
         let (model, ready) = (&accepted.model, f64::from(self.ready));
         let moment = Moment::of(input.now, self.calendar);
         let told = model.function.utilisation(&now, ready, moment);
-        check.take(model.learnt.1, told, carried / ready);
+        let pod = PodNow {
+            told,
+            carried: carried / ready,
+            target: self.input.target,
+        };
+        check.take(model.learnt.1, pod);
     }
 
     /// What is needed; `None` where a kind is not known as it is now.

@@ -129,7 +129,7 @@ impl TrackedPeaks {
     fn trust(&self) -> Option<Trust> {
         let all_day = self.tried()?;
         if all_day.cost_more {
-            return Some(Trust::COSTS_MORE);
+            return Some(Trust::COST_MORE);
         }
         let distance = self.cover().distance();
         let in_quarter = self.trial.tried_in(self.quarter, distance);

@@ -1,5 +1,8 @@
 //! Whether a target's model of traffic still tells what its Pods carry: a release may have halved it since the model was
 //! fitted, and replicas for the other half would be for nothing.
+//!
+//! Only Pods that carry less than they are to tell of that: ones that a surge has outrun carry what they can, and not what
+//! comes.
 
 use jiff::Timestamp;
 
@@ -11,6 +14,19 @@ const LEAST: u32 = 40;
 const MOST: f64 = 1.5;
 /// And again from here on.
 const AGAIN: f64 = 1.25;
+/// What is told of one moment counts up to so many times the target: one wrong answer is not an hour.
+const HIGHEST: f64 = 3.0;
+
+/// One Pod at a moment, in the unit of the utilisation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PodNow {
+    /// What the model tells that it carries.
+    pub(super) told: f64,
+    /// What it carries.
+    pub(super) carried: f64,
+    /// What it is to carry.
+    pub(super) target: f64,
+}
 
 /// What a model told of Pods of late, and what they carried.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,27 +34,39 @@ pub(super) struct TrafficCheck {
     /// The end of the past that the model was fitted on.
     learnt: Timestamp,
     told: f64,
-    measured: f64,
+    carried: f64,
     ticks: u32,
     is_contradicted: bool,
 }
 
 impl TrafficCheck {
     /// Takes what the model that was fitted up to `learnt` tells of each Pod now, and what each carries. A new
-    /// model begins anew.
-    pub(super) fn take(&mut self, learnt: Timestamp, told: f64, measured: f64) {
+    /// model begins anew, and is heard at once where the one before was.
+    pub(super) fn take(&mut self, learnt: Timestamp, pod: PodNow) {
+        let PodNow {
+            told,
+            carried,
+            target,
+        } = pod;
         if self.learnt != learnt {
             *self = Self {
                 learnt,
+                is_contradicted: self.is_contradicted,
                 ..Self::default()
             };
         }
+        if carried >= target {
+            return;
+        }
+        let told = told.min(HIGHEST * target);
         self.ticks = (self.ticks + 1).min(MEMORY);
         let share = 1.0 / f64::from(self.ticks);
         self.told += (told - self.told) * share;
-        self.measured += (measured - self.measured) * share;
+        self.carried += (carried - self.carried) * share;
         let most = if self.is_contradicted { AGAIN } else { MOST };
-        self.is_contradicted = self.ticks >= LEAST && self.told > self.measured * most;
+        if self.ticks >= LEAST {
+            self.is_contradicted = self.told > self.carried * most;
+        }
     }
 
     /// True where Pods have carried much less than the model tells.
@@ -51,9 +79,16 @@ impl TrafficCheck {
 mod tests {
     use super::*;
 
-    fn taken(check: &mut TrafficCheck, learnt: i64, ticks: u32, told: f64, measured: f64) -> bool {
+    const TARGET: f64 = 400.0;
+
+    fn taken(check: &mut TrafficCheck, learnt: i64, ticks: u32, told: f64, carried: f64) -> bool {
+        let pod = PodNow {
+            told,
+            carried,
+            target: TARGET,
+        };
         for _ in 0..ticks {
-            check.take(Timestamp::from_second(learnt).unwrap(), told, measured);
+            check.take(Timestamp::from_second(learnt).unwrap(), pod);
         }
         check.is_contradicted()
     }
@@ -68,20 +103,31 @@ mod tests {
         assert!(!taken(&mut check, 1, 2000, 400.0, 330.0));
         assert!(!taken(&mut check, 1, 2000, 400.0, 270.0));
         assert!(
-            !taken(&mut check, 1, 2000, 400.0, 900.0),
+            !taken(&mut check, 1, 2000, 100.0, 390.0),
             "too little is the HPA's"
         );
         assert!(taken(&mut check, 1, 2000, 400.0, 0.0));
         assert!(
-            !taken(&mut check, 2, LEAST - 1, 400.0, 0.0),
-            "another model"
+            taken(&mut check, 2, LEAST - 1, 300.0, 300.0),
+            "another model is heard once it has told better for a while"
         );
+        assert!(!taken(&mut check, 2, 1, 300.0, 300.0));
     }
 
     #[test]
     fn a_moment_contradicts_nothing() {
         let mut check = TrafficCheck::default();
-        assert!(!taken(&mut check, 1, MEMORY, 400.0, 400.0));
+        assert!(!taken(&mut check, 1, MEMORY, 380.0, 380.0));
         assert!(!taken(&mut check, 1, LEAST, 400.0, 100.0));
+    }
+
+    /// The harm: Pods that a crowd had outrun carried what they could, and the model that told of the crowd was not
+    /// heard for the next hour.
+    #[test]
+    fn a_crowd_that_outruns_the_pods_and_one_wrong_answer_contradict_nothing() {
+        let mut check = TrafficCheck::default();
+        assert!(!taken(&mut check, 1, MEMORY, 300.0, 300.0));
+        assert!(!taken(&mut check, 1, 40, 6000.0, 500.0));
+        assert!(!taken(&mut check, 1, 4, 30_000.0, 300.0));
     }
 }

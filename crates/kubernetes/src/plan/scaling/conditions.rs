@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus, settle};
 use crate::excerpt::excerpt;
-use evenkeel_core::forecast::{Distrust, HeldOutDay, Rival, TrafficModel, Trust};
+use evenkeel_core::forecast::{Distrust, HeldOutDay, TrafficModel, Trust};
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport, TrafficReport};
 use evenkeel_core::scaling::trial::Tried;
 use evenkeel_core::scaling::worth::{self, Verdict};
@@ -16,6 +16,8 @@ use evenkeel_core::scaling::{
 
 /// The condition that a forecast is trusted.
 pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
+/// Its reason while no model has seen enough to forecast.
+const NOT_ENOUGH_HISTORY: &str = "NotEnoughHistory";
 /// The condition that floors would be, or are, worth what they cost.
 pub const WORTH_ENABLING: &str = "WorthEnabling";
 /// The condition that a model makes replicas of the traffic that the target names.
@@ -303,7 +305,7 @@ fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
         Some(lacking) => format!("{signal}: {lacking}"),
         None => format!("{signal}: {} begins anew", model.name),
     };
-    Condition::new(FORECAST_TRUSTED, false, "NotEnoughHistory", message)
+    Condition::new(FORECAST_TRUSTED, false, NOT_ENOUGH_HISTORY, message)
 }
 
 /// It holds where every load is known as it is now, or is estimated while Pods settle. At the begin
@@ -363,15 +365,6 @@ fn record_damaged(resolved: &Resolved, circumstances: &Circumstances<'_>) -> Opt
 /// True for a reason of [`FORECAST_TRUSTED`] that judges the forecasts, and does not only wait for
 /// samples.
 pub(super) fn is_distrust(reason: &str) -> bool {
-    let judged = [
-        Distrust::NotBetterThanNaive { ratio: None },
-        Distrust::DoesNotPay {
-            ratio: None,
-            rival: Rival::LowerTarget,
-        },
-        Distrust::Coverage { coverage: 0.0 },
-    ];
-    judged
-        .iter()
-        .any(|distrust| Trust::Untrusted(*distrust).reason() == reason)
+    let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+    ![unproven.reason(), NOT_ENOUGH_HISTORY].contains(&reason)
 }
