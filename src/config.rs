@@ -71,6 +71,8 @@ pub struct Config {
     pub kinds: Vec<ScaledKind>,
     /// The calendar that loads live by.
     pub calendar: Calendar,
+    /// The file with the network of `swish-net`, where there is one.
+    pub swish_net: Option<PathBuf>,
     pub metrics: crate::metrics::Settings,
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
@@ -199,6 +201,7 @@ impl Config {
             ),
             kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
+            swish_net: scaling.swish_net(),
             cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
             policy,
             metrics,

@@ -98,6 +98,9 @@ pub struct LoadStatus {
     /// Share of the request that is aimed at.
     pub target: f64,
     pub forecast: Option<LoadForecast>,
+    /// The model that is to forecast it instead and cannot yet, with the time that is left.
+    #[serde(default)]
+    pub waits_for: Option<String>,
     pub trust: Option<ForecastTrust>,
     /// The risk that its floors follow; `null` where its model follows none.
     #[serde(default)]
@@ -129,7 +132,7 @@ pub struct TrafficNeedStatus {
     pub target: f64,
     /// The load that they carry.
     pub resource: Word,
-    /// Bound that kept the count from what is needed: `min` or `max`.
+    /// Bound that kept the count from what is needed: `min`, `max` or `hour`.
     pub limited_by: Option<Word>,
     pub kinds: Vec<TrafficKindStatus>,
 }

@@ -1,6 +1,8 @@
 //! `scaling`: how targets are scaled that do not say it themselves, and how often they are looked
 //! at.
 
+use std::path::PathBuf;
+
 use evenkeel_core::forecast::Calendar;
 use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
@@ -24,6 +26,7 @@ section! {
         time_zone: Text = "UTC".into(),
         queries: QueriesName = QueriesName::default(),
         risk: Text = Settings::default().risk.to_string().as_str().into(),
+        swish_net: Option<Text> = None,
         kinds: Vec<KindSection> = Vec::new(),
     }
     /// A kind of custom resources as it is written.
@@ -89,7 +92,12 @@ impl ScalingSection {
         taken
     }
 
-    /// The section without the time zone and the kinds. `metrics_age` is how long measurements count elsewhere;
+    /// The file with the network of `swish-net`.
+    pub(super) fn swish_net(&self) -> Option<PathBuf> {
+        self.swish_net.as_ref().map(|path| path.as_ref().into())
+    }
+
+    /// The section without the time zone, the kinds and the network. `metrics_age` is how long measurements count elsewhere;
     /// `has_prometheus` where they are asked of one.
     pub(super) fn check(
         &self,
@@ -105,6 +113,7 @@ impl ScalingSection {
             time_zone: _,
             queries,
             risk,
+            swish_net: _,
             kinds: _,
         } = self;
         let interval = check.duration("scaling.interval", given);

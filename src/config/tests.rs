@@ -125,6 +125,8 @@ fn every_field_of_the_complete_example_is_read() {
             "CloneSet of apps.kruise.io/v1alpha1"
         ]
     );
+    let network = Path::new("/models/many.safetensors");
+    assert_eq!(config.swish_net.as_deref(), Some(network));
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(
@@ -196,9 +198,9 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("scaling: {mode: true}", "scaling.mode", "a text"),
     (
-        "scaling: {predict: gru}",
+        "scaling: {predict: lstm}",
         "scaling.predict",
-        "auto, ds-hpa, traffic or off",
+        "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off",
     ),
     ("scaling: {risk: 1}", "scaling.risk", "from 0.05% to 20%"),
     ("scaling: {interval: 0}", "scaling.interval", "above zero"),

@@ -26,6 +26,7 @@ pub use samples::Samples;
 pub use served::{LoadsByNamespace, ServedLoads};
 pub use trace::Traces;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -83,6 +84,8 @@ pub struct Scaling {
     pub traces: Traces,
     /// The context that the models of all targets share.
     pub shared: Arc<Shared>,
+    /// The file with the network of `swish-net`, where there is one.
+    pub swish_net: Option<PathBuf>,
     /// Where the loads that are expected go, where they are served.
     pub served: Option<ServedLoads>,
 }
@@ -109,6 +112,7 @@ impl Scaling {
             if let Some(past) = self.past.clone() {
                 let shared = Arc::clone(&self.shared);
                 let fits = OwnFits::new(past, shared, self.metrics.clone());
+                let fits = fits.with_swish_net(self.swish_net.clone());
                 fits.run(given, tell, cancel.clone()).await;
             }
         };
@@ -147,22 +151,12 @@ impl Scaling {
                         let _ = ask.send(wish);
                     }
                     targets = self.name_contesters(targets, ticked.contested).await;
-                    // The next work waits while some is done, and what comes after it is not chosen yet.
-                    for (lane, works) in &lanes {
-                        let Ok(place) = works.try_reserve() else {
-                            continue;
-                        };
-                        let lane = *lane;
-                        let next;
-                        (targets, next) = work(targets, move |targets| targets.next_work(lane, now)).await;
-                        if let Some(next) = next {
-                            place.send(next);
-                        }
-                    }
+                    targets = hand_on(targets, &lanes, now).await;
                 }
                 Some(one) = fitted.recv() => {
                     let now = self.cluster.now();
                     (targets, ()) = work(targets, move |targets| targets.take_told(one, now)).await;
+                    targets = hand_on(targets, &lanes, now).await;
                 }
                 Some(progress) = progress.recv() => {
                     targets = self.fill(targets, progress).await;
@@ -262,6 +256,27 @@ struct Background {
     /// Where work for the fits goes, by its lane.
     lanes: [(Lane, mpsc::Sender<FitWork>); 2],
     fitted: mpsc::Receiver<FitTold>,
+}
+
+/// Gives each lane its next work, where it has room. That waits while some is done, and what comes after it is not
+/// chosen yet.
+async fn hand_on(
+    mut targets: Targets,
+    lanes: &[(Lane, mpsc::Sender<FitWork>)],
+    now: Timestamp,
+) -> Targets {
+    for (lane, works) in lanes {
+        let Ok(place) = works.try_reserve() else {
+            continue;
+        };
+        let lane = *lane;
+        let next;
+        (targets, next) = work(targets, move |targets| targets.next_work(lane, now)).await;
+        if let Some(next) = next {
+            place.send(next);
+        }
+    }
+    targets
 }
 
 /// Works on the targets on the blocking pool. What panics in one target is caught there; a panic in

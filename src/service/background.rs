@@ -64,6 +64,7 @@ pub(super) fn start(
             calendar: config.calendar.clone(),
             ..Shared::default()
         }),
+        swish_net: config.swish_net.clone(),
         served: parts.scaling.served.clone(),
     };
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));

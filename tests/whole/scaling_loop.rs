@@ -11,6 +11,7 @@ mod direct;
 mod faults;
 mod floor;
 mod gate;
+mod models;
 mod processes;
 mod signals;
 mod traffic;

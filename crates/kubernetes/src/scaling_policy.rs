@@ -15,6 +15,7 @@ use super::behavior_text;
 use super::load_query::LoadQuery;
 use super::target_metrics::{self, number};
 use super::traffic_query::{self, TrafficQueries};
+use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::hpa::Behavior;
 use evenkeel_core::scaling::{Mode, Risk, ScaleDown};
 
@@ -26,6 +27,13 @@ pub enum Predict {
     Auto,
     /// DS-HPA, see `DS-HPA`.
     DsHpa,
+    /// One model, whose parameters are estimated on the load's past.
+    Arima,
+    Gru,
+    ArimaGru,
+    Gbdt,
+    /// One network for many loads, from a file.
+    SwishNet,
     /// The traffic alone, by a model that makes replicas of it; the loads themselves are reacted to.
     Traffic,
     /// No model: nothing is predicted.
@@ -34,10 +42,21 @@ pub enum Predict {
 
 impl Predict {
     /// All choices of the user.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::DsHpa, Self::Traffic, Self::Off];
+    pub const ALL: [Self; 9] = [
+        Self::Auto,
+        Self::DsHpa,
+        Self::Arima,
+        Self::Gru,
+        Self::ArimaGru,
+        Self::Gbdt,
+        Self::SwishNet,
+        Self::Traffic,
+        Self::Off,
+    ];
 
     /// The accepted values, for messages.
-    pub const ACCEPTED: &str = "auto, ds-hpa, traffic or off";
+    pub const ACCEPTED: &str =
+        "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off";
 
     /// The word in annotations and configuration.
     #[must_use]
@@ -45,8 +64,28 @@ impl Predict {
         match self {
             Self::Auto => "auto",
             Self::DsHpa => "ds-hpa",
+            Self::Arima => ModelSet::Arima.as_str(),
+            Self::Gru => ModelSet::Gru.as_str(),
+            Self::ArimaGru => ModelSet::ArimaGru.as_str(),
+            Self::Gbdt => ModelSet::Gbdt.as_str(),
+            Self::SwishNet => ModelSet::SwishNet.as_str(),
             Self::Traffic => "traffic",
             Self::Off => "off",
+        }
+    }
+
+    /// The models that loads are forecast by, and traffic; `None` where nothing is predicted.
+    #[must_use]
+    pub const fn models(self) -> Option<ModelSet> {
+        match self {
+            Self::Auto | Self::Traffic => Some(ModelSet::Auto),
+            Self::DsHpa => Some(ModelSet::SHpa),
+            Self::Arima => Some(ModelSet::Arima),
+            Self::Gru => Some(ModelSet::Gru),
+            Self::ArimaGru => Some(ModelSet::ArimaGru),
+            Self::Gbdt => Some(ModelSet::Gbdt),
+            Self::SwishNet => Some(ModelSet::SwishNet),
+            Self::Off => None,
         }
     }
 }
@@ -287,8 +326,8 @@ mod tests {
         let cases: [(&str, &[&str], &[&str]); 9] = [
             (
                 PREDICT,
-                &["auto", "ds-hpa", "traffic", "off"],
-                &["", "Auto", "on", "arima", "gru", "Traffic", "true"],
+                &Predict::ALL.map(Predict::as_str),
+                &["", "Auto", "on", "ets", "lstm", "Traffic", "true"],
             ),
             (
                 SCALING,
@@ -331,7 +370,7 @@ mod tests {
                 assert_eq!(invalid, [key], "{value:?}");
             }
         }
-        let (policy, invalid) = parse(&[(PREDICT, "gru"), (SCALE_DOWN, "early")]);
+        let (policy, invalid) = parse(&[(PREDICT, "lstm"), (SCALE_DOWN, "early")]);
         assert_eq!(
             policy.scale_down,
             Some(ScaleDown::Early),
@@ -351,17 +390,17 @@ mod tests {
 
     #[test]
     fn what_is_accepted_is_told() {
-        let annotations = BTreeMap::from([(PREDICT.to_owned(), "gru".to_owned())]);
+        let annotations = BTreeMap::from([(PREDICT.to_owned(), "lstm".to_owned())]);
         let told = ScalingPolicy::parse(&annotations).1[0].to_string();
         assert_eq!(
             told,
-            "annotation evenkeel.dev/predict: \"gru\" is not accepted, the default applies: auto, \
-             ds-hpa, traffic or off"
+            "annotation evenkeel.dev/predict: \"lstm\" is not accepted, the default applies: auto, \
+             ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
         );
-        let told = "gru".parse::<Predict>().unwrap_err().to_string();
+        let told = "lstm".parse::<Predict>().unwrap_err().to_string();
         assert_eq!(
             told,
-            "\"gru\" is not accepted: auto, ds-hpa, traffic or off"
+            "\"lstm\" is not accepted: auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
         );
     }
 

@@ -1,7 +1,7 @@
 //! Fitting of the models that Evenkeel forecasts with.
 //!
-//! What serves is in `evenkeel-core`, and needs none of this. Fitting takes libraries, time and memory, so it is apart,
-//! and runs where nobody waits for it. The same rows give the same model, whatever the number of
+//! What forecasts is in `evenkeel-core`, and needs none of this. Fitting takes libraries, time and memory, so it is apart,
+//! and runs where nobody waits for it: in commands, and in the background of the service. The same rows give the same model, whatever the number of
 //! threads.
 
 mod boosting;
@@ -27,7 +27,7 @@ pub use network_file::{HeldOutError, NetworkDescription, NetworkFile};
 pub use networks::{NetworkError, NetworkSettings, fit_networks};
 pub use peaks::{GlobalSettings, OwnSettings, fit_global};
 pub use swish::{SwishSeries, SwishSettings, fit_swish};
-pub use swish_file::{LearntLoad, SwishDescription, SwishFile};
+pub use swish_file::{LearntLoad, OtherStep, SwishDescription, SwishFile, SwishLoads};
 pub use synthetic::synthetic;
 pub use tensors::{MODEL_VERSION, ModelFileError};
 pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};

@@ -1,6 +1,8 @@
 //! The network of many loads in a file, and what is told of it there.
 
-use evenkeel_core::forecast::{ModelSet, SWISH_STEPS, SwishNet, SwishShape};
+use std::sync::Arc;
+
+use evenkeel_core::forecast::{ModelSet, SWISH_STEPS, SwishLoad, SwishNet, SwishShape};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +95,61 @@ impl SwishFile {
     }
 }
 
+/// A network for many loads, which it knows by their names.
+#[derive(Debug, Clone)]
+pub struct SwishLoads {
+    net: Arc<SwishNet>,
+    /// Each with the seconds between its values.
+    known: Vec<(String, i64)>,
+}
+
+/// A network that knows no load by values as far apart as are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the network has learnt values {known} s apart; those of the load are {wanted} s apart")]
+pub struct OtherStep {
+    pub known: i64,
+    pub wanted: i64,
+}
+
+impl From<SwishFile> for SwishLoads {
+    fn from(file: SwishFile) -> Self {
+        let SwishFile { description, net } = file;
+        let known = description.loads.into_iter();
+        let known = known.map(|load| (load.name, load.step_seconds));
+        Self {
+            net: Arc::new(net),
+            known: known.collect(),
+        }
+    }
+}
+
+impl SwishLoads {
+    /// The network of a load that goes by some of these names, of which an earlier one counts before a later one, and
+    /// whose values are so many seconds apart.
+    ///
+    /// # Errors
+    /// [`OtherStep`] where the load, or without a name any, was learnt by other steps.
+    pub fn of(&self, names: &[&str], step: i64) -> Result<SwishLoad, OtherStep> {
+        let known = |name: &&str| self.known.iter().position(|(known, _)| known == name);
+        let category = names.iter().find_map(known);
+        let mut alike = match category {
+            Some(place) => self.known[place..=place].iter(),
+            None => self.known.iter(),
+        };
+        let other = alike.clone().next().map(|(_, known)| OtherStep {
+            known: *known,
+            wanted: step,
+        });
+        match other {
+            Some(other) if alike.all(|(_, known)| *known != step) => Err(other),
+            _ => Ok(SwishLoad {
+                net: Arc::clone(&self.net),
+                category,
+            }),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +197,23 @@ mod tests {
         fewer.description.loads.clear();
         let refused = SwishFile::decode(&fewer.encode()).unwrap_err();
         assert_eq!(refused.reason(), "Content");
+    }
+
+    #[test]
+    fn a_load_is_known_by_the_first_of_its_names_that_the_network_knows() {
+        let mut file = file();
+        let mut other = file.description.loads[0].clone();
+        other.name = "shop.web".to_owned();
+        other.step_seconds = 60;
+        file.description.loads.push(other);
+        let loads = SwishLoads::from(file);
+        let category = |names: &[&str], step| loads.of(names, step).map(|load| load.category);
+        assert_eq!(category(&["shop.web", "web"], 60), Ok(Some(1)));
+        assert_eq!(category(&["blog.web", "web"], 300), Ok(Some(0)));
+        assert_eq!(category(&["blog.api", "api"], 60), Ok(None));
+        let other = |known, wanted| Err(OtherStep { known, wanted });
+        assert_eq!(category(&["blog.web", "web"], 60), other(300, 60));
+        assert_eq!(category(&["shop.web", "web"], 300), other(60, 300));
+        assert_eq!(category(&["api"], 15), other(300, 15));
     }
 }

@@ -125,7 +125,11 @@ pub(crate) fn decode<D: DeserializeOwned>(
     }
     if !kinds.contains(&&*kind) {
         return Err(ModelFileError::Kind {
-            found: kind,
+            found: kind
+                .chars()
+                .filter(|one| !one.is_control())
+                .take(40)
+                .collect(),
             accepted: kinds.join(", "),
         });
     }

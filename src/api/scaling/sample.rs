@@ -69,6 +69,7 @@ fn cpu() -> LoadStatus {
             upper95: 9000.0,
             model: "s-hpa".into(),
         }),
+        waits_for: None,
         trust: Some(ForecastTrust {
             trusted: true,
             reason: "trusted".to_owned(),

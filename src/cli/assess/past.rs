@@ -19,6 +19,7 @@ use crate::controller::scaling::Past;
 use crate::controller::scaling::refill::{Answer, Question};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{WorkloadName, Workloads};
+use evenkeel_core::forecast::BRIDGED;
 use evenkeel_core::scaling::refill::Rest;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::units::count_as_f64;
@@ -31,8 +32,6 @@ const MINUTES_A_DAY: u32 = 24 * 60;
 const AT_ONCE: usize = 4;
 /// Workloads of one question.
 const TOGETHER: usize = 25;
-/// The most minutes in a row that are taken to lie on a line.
-const BRIDGED: usize = 15;
 
 /// Whoever asks for the past of loads.
 pub(super) struct Pasts {
@@ -271,7 +270,7 @@ fn bridge(loads: &mut [Option<f64>]) -> usize {
         let Some(load) = loads[place] else { continue };
         if let Some((from, before)) = last {
             let hole = place - from - 1;
-            if hole <= BRIDGED {
+            if MINUTE * i32::try_from(hole + 1).unwrap_or(i32::MAX) <= BRIDGED {
                 for step in 1..=hole {
                     let share = count_as_f64(step) / count_as_f64(hole + 1);
                     loads[from + step] = Some(before + (load - before) * share);
@@ -291,14 +290,18 @@ mod tests {
     #[test]
     fn short_holes_lie_on_a_line_and_long_ones_stay() {
         let mut loads = vec![None, Some(1.0), None, None, Some(4.0)];
-        loads.extend([None; BRIDGED + 1]);
+        // As many minutes as lie between neighbours that are bridged in service too, and one more.
+        loads.extend([None; 14]);
+        loads.push(Some(4.0));
+        loads.extend([None; 15]);
         loads.push(Some(9.0));
-        assert_eq!(bridge(&mut loads), 2);
+        assert_eq!(bridge(&mut loads), 16);
         assert_eq!(
             loads[..5],
             [None, Some(1.0), Some(2.0), Some(3.0), Some(4.0)]
         );
-        assert!(loads[5..=5 + BRIDGED].iter().all(Option::is_none));
+        assert_eq!(loads[5..20], [Some(4.0); 15]);
+        assert!(loads[20..35].iter().all(Option::is_none));
         assert_eq!(bridge(&mut []), 0);
     }
 }

@@ -3,6 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::load::Load;
 use crate::cli::output::Failure;
 use evenkeel_core::forecast::{ModelSet, SWISH_STEPS};
@@ -10,6 +12,9 @@ use evenkeel_training::{ModelFileError, NetworkFile, SwishFile};
 
 /// The steps that `swish-net` answers.
 pub(super) const SWISH_HORIZON: NonZeroUsize = NonZeroUsize::new(SWISH_STEPS).unwrap();
+
+/// The characters of a name in a model's file that are shown.
+pub(super) const NAME_SHOWN: usize = 253;
 
 /// Networks of any kind.
 pub(super) enum AnyNetwork {
@@ -75,4 +80,17 @@ pub(super) fn is_for(
         )));
     }
     Ok(())
+}
+
+/// Refuses what was learnt up to a time from which on the load is judged.
+pub(super) fn is_unseen(path: &Path, load: &Load, learnt_to: Timestamp) -> Result<(), Failure> {
+    let judged = load.recorded.time(load.recorded.training());
+    if learnt_to < judged {
+        return Ok(());
+    }
+    Err(Failure::call(format_args!(
+        "{}: the model has learnt {} up to {learnt_to}, and is to be judged on it from {judged} on",
+        path.display(),
+        load.name,
+    )))
 }

@@ -13,7 +13,26 @@ pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(
         out.write_all(contents.as_ref())?;
         return Ok(out.flush()?);
     }
-    std::fs::write(path, contents).map_err(|error| refused(path, &error))
+    let is_other = path.symlink_metadata().is_ok_and(|found| !found.is_file());
+    let written = if is_other {
+        std::fs::write(path, contents)
+    } else {
+        replace(path, contents.as_ref())
+    };
+    written.map_err(|error| refused(path, &error))
+}
+
+/// Writes a file in one step: whatever ends it before leaves the file as it was.
+fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut beside = tempfile::Builder::new();
+    // As for any new file, less what the user's mask takes away.
+    #[cfg(unix)]
+    beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = beside.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(contents)?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// Writes a model, and prints what there is to say of it, unless the model itself goes to standard output.
@@ -36,6 +55,12 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let is_new = path.symlink_metadata().is_err();
+    if !is_new && !path.exists() {
+        return Err(Failure::work(format_args!(
+            "cannot write {}: it is a link to nothing",
+            path.display()
+        )));
+    }
     let opened = OpenOptions::new().append(true).create(true).open(path);
     opened.map_err(|error| refused(path, &error))?;
     if is_new {
@@ -64,5 +89,30 @@ mod tests {
             assert!(check(&refused).is_err(), "{}", refused.display());
         }
         assert!(check(Path::new("-")).is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_written_through_unless_it_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (to, link) = (folder.path().join("to"), folder.path().join("link"));
+        std::os::unix::fs::symlink(&to, &link).unwrap();
+        assert!(check(&link).is_err() && !to.exists());
+        std::fs::write(&to, "before").unwrap();
+        assert!(check(&link).is_ok() && write(&link, "after").is_ok());
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(&to).unwrap(), "after");
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        for contents in ["first", "second"] {
+            write(&path, contents).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), contents);
+        }
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+        assert!(write(&folder.path().join("none/model"), "").is_err());
     }
 }

@@ -110,6 +110,7 @@ fn parse_step(text: &str) -> Result<SignedDuration, String> {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let columns = columns(args)?;
+    output_file::check(&args.output)?;
     let config = args.prometheus.config()?;
     let (source, address) = prometheus_past::source(&config)?;
     let steps = steps(args)?;

@@ -5,8 +5,10 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::network_model::NAME_SHOWN;
 use crate::cli::output::Failure;
 use evenkeel_core::forecast::{HeldOutDay, TRAFFIC_VERSION, TrafficModel};
+use evenkeel_kubernetes::excerpt::excerpt;
 
 /// The model in a file that `evenkeel train --traffic` made.
 pub(super) fn read(path: &Path) -> Result<TrafficModel, Failure> {
@@ -78,13 +80,13 @@ impl Told {
         let linear = function.linear();
         let named = components.iter().zip(&linear.coefficients);
         let coefficients = named.map(|(traffic, &value)| Coefficient {
-            traffic: traffic.clone(),
+            traffic: excerpt(traffic, NAME_SHOWN),
             value,
         });
         Self {
             version: TRAFFIC_VERSION,
-            utilisation: utilisation.clone(),
-            time_zone: zone.clone(),
+            utilisation: excerpt(utilisation, NAME_SHOWN),
+            time_zone: excerpt(zone, NAME_SHOWN),
             learnt_from: *learnt_from,
             learnt_to: *learnt_to,
             step_seconds: step.as_secs(),

@@ -467,7 +467,7 @@ fn nothing_is_decided_before_all_that_scaling_reads_was_listed() {
 
 #[test]
 fn annotations_that_are_not_understood_are_told_where_somebody_opted_in() {
-    let wrong = json!({"evenkeel.dev/scaling": "faster", "evenkeel.dev/predict": "gru"});
+    let wrong = json!({"evenkeel.dev/scaling": "faster", "evenkeel.dev/predict": "lstm"});
     let state = state();
     let objects = || {
         hpa(&state, "a", ("Deployment", "web"), &wrong);

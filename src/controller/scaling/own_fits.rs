@@ -1,4 +1,4 @@
-//! Fits the trees of the targets' own in the background, on their past in Prometheus.
+//! Fits the trees of the targets' own, and the models that targets name, in the background, on their past in Prometheus.
 //!
 //! Pasts are asked for newest first, in parts, at the pace of [`evenkeel_core::scaling::refill`]. Those of workloads
 //! come in one batch after the other; beside them those of targets' own queries, which may be anybody's and hang, a few at
@@ -14,10 +14,12 @@
 //! What fails leaves the trees that are there, and is told, so that it is tried again. Both replicas fit the same past,
 //! up to the target's hour of the day, and the same past gives the same trees.
 
+mod models;
 mod pasts;
 mod steps;
 mod traffic;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +39,8 @@ use evenkeel_clock as clock;
 use evenkeel_core::forecast::{Minutes, Shared};
 use evenkeel_core::panicked::{Panicked, caught};
 use evenkeel_core::scaling::refill::Pace;
-use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::scaling::tracker::Lesson;
+use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_training::{OwnSettings, learn};
 
 /// The rest after each fit, in times of what it took: a quarter of a core.
@@ -51,6 +54,8 @@ pub(super) struct OwnFits {
     pasts: Pasts,
     shared: Arc<Shared>,
     settings: OwnSettings,
+    /// The file with the network of `swish-net`, where there is one.
+    swish_net: Option<PathBuf>,
     metrics: Metrics,
     /// Held while something is fitted, and during the rest after it.
     core: Mutex<()>,
@@ -66,11 +71,20 @@ impl OwnFits {
     /// Fits from `past` that go on from the weights that all targets share, by their calendar.
     pub(super) fn new(past: Arc<dyn Past>, shared: Arc<Shared>, metrics: Metrics) -> Self {
         Self {
+            swish_net: None,
             pasts: Pasts::new(past, metrics.clone()),
             shared,
             settings: OwnSettings::default(),
             metrics,
             core: Mutex::default(),
+        }
+    }
+
+    /// Takes the network of `swish-net` from this file, which is read anew for each fit.
+    pub(super) fn with_swish_net(self, file: Option<PathBuf>) -> Self {
+        Self {
+            swish_net: file,
+            ..self
         }
     }
 
@@ -145,21 +159,20 @@ impl OwnFits {
         let pasts = pasts.map(|pasts| pasts.into_iter().map(Some).collect());
         let pasts: Vec<_> = pasts.unwrap_or_else(|| vec![None; batch.loads.len()]);
         for (load, past) in batch.loads.into_iter().zip(pasts) {
-            let learnt = match past {
+            let fitted = match past {
                 Some(past) => self.fit(past, &load).await,
                 None => Err(FitOutcome::NoPast),
             };
-            let outcome = match &learnt {
-                Ok(learnt) if learnt.own.is_some() => FitOutcome::Fitted,
-                Ok(_) => FitOutcome::GlobalIsBetter,
+            let outcome = match &fitted {
+                Ok(FitEnd::Learnt(learnt)) if learnt.own.is_none() => FitOutcome::GlobalIsBetter,
+                Ok(_) => FitOutcome::Fitted,
                 Err(outcome) => *outcome,
             };
             self.metrics.own_fits().ended(outcome);
-            let end = match learnt {
-                Ok(learnt) => FitEnd::Learnt(Box::new(learnt)),
-                Err(FitOutcome::TooShort) => FitEnd::TooShort,
-                Err(_) => FitEnd::Failed,
-            };
+            let end = fitted.unwrap_or_else(|outcome| match outcome {
+                FitOutcome::TooShort => FitEnd::TooShort,
+                _ => FitEnd::Failed,
+            });
             tell(told, FitTold::Trees(Box::new(Fitted { load, end }))).await;
         }
     }
@@ -188,18 +201,28 @@ impl OwnFits {
     }
 
     /// What the past of a load teaches.
-    async fn fit(&self, past: Steps, load: &FitLoad) -> Result<Learnt, FitOutcome> {
+    async fn fit(&self, past: Steps, load: &FitLoad) -> Result<FitEnd, FitOutcome> {
+        let past = Minutes::bridged(past.start.as_second(), past.values);
+        let past = past.by(self.shared.calendar.clone());
+        match &load.lesson {
+            Lesson::Trees(pods) => self.fit_trees(past, load.window, pods.clone()).await,
+            Lesson::Model(models) => self.fit_model(past, load, *models).await,
+        }
+    }
+
+    async fn fit_trees(
+        &self,
+        past: Minutes,
+        window: usize,
+        pods: TrialPods,
+    ) -> Result<FitEnd, FitOutcome> {
         let (shared, settings) = (Arc::clone(&self.shared), self.settings);
-        let (window, pods) = (load.window, load.pods.clone());
-        let work = move || {
-            let past = Minutes::bridged(past.start.as_second(), past.values);
-            let past = past.by(shared.calendar.clone());
-            learn(&shared.peaks, &past, window, &pods, &settings)
-        };
+        let work = move || learn(&shared.peaks, &past, window, &pods, &settings);
         let (learnt, took) = self.work(work).await;
         self.metrics.own_fits().took(took);
         match learnt {
-            Ok(Ok(learnt)) => learnt.ok_or(FitOutcome::TooShort),
+            Ok(Ok(Some(learnt))) => Ok(FitEnd::Learnt(Box::new(learnt))),
+            Ok(Ok(None)) => Err(FitOutcome::TooShort),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "a target's own trees could not be fitted");
                 Err(FitOutcome::Failed)

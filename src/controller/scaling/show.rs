@@ -122,6 +122,7 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
                 model: model.name.into(),
             })
         }),
+        waits_for: load.waits_for().map(ToString::to_string),
         trust: load.model.map(|model| ForecastTrust {
             trusted: model.trust.is_trusted(),
             reason: model.trust.to_string(),

@@ -78,6 +78,7 @@ fn cpu() -> LoadStatus {
             upper95: 4800.0,
             model: "s-hpa".into(),
         }),
+        waits_for: None,
         trust: Some(ForecastTrust {
             trusted: true,
             reason: "trusted (0.41 of naive)".to_owned(),

@@ -38,7 +38,10 @@ impl NotReady {
 
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.ready_in.as_secs().max(0);
+        let seconds = self.ready_in.as_secs();
+        if seconds <= 0 {
+            return write!(f, "{} waits to be fitted", self.model);
+        }
         let (count, unit) = match seconds {
             0..120 => (seconds, "s"),
             120..7200 => ((seconds - 1) / 60 + 1, "min"),
@@ -55,7 +58,8 @@ mod tests {
     #[test]
     fn the_time_is_told_in_the_unit_that_fits() {
         for (seconds, told) in [
-            (-5, "tes ready in 0 s"),
+            (-5, "tes waits to be fitted"),
+            (0, "tes waits to be fitted"),
             (45, "tes ready in 45 s"),
             (120, "tes ready in 2 min"),
             (700, "tes ready in 12 min"),

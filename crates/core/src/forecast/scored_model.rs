@@ -72,11 +72,21 @@ impl ScoredModel {
         }
     }
 
-    /// Estimates the parameters anew on `past`, as [`Model::fit`] says; with too little of it the
-    /// model stays as it is.
-    pub(super) fn fit(&mut self, past: &Series, context: &Context<'_>) {
-        // What the model lacks, its forecast says.
-        let _ = self.model.fit(past, context);
+    /// Estimates the parameters anew on `past`, as [`Model::fit`] says.
+    ///
+    /// # Errors
+    /// [`NotEnoughHistory`] where `past` is too short; the model is as before then.
+    pub(crate) fn fit(
+        &mut self,
+        past: &Series,
+        context: &Context<'_>,
+    ) -> Result<(), NotEnoughHistory> {
+        self.model.fit(past, context)
+    }
+
+    /// The models that it is of.
+    pub(crate) const fn set(&self) -> ModelSet {
+        self.set
     }
 
     /// What the last fit found, in words.

@@ -1,10 +1,13 @@
 //! `swish-net`: one network for many loads, on the last 12 values, the load's name and the time (`[IHPA]`).
 //!
 //! (y_{t−i} − y_t) / s are read, i from 11 to 0, and (y_{t+h} − y_t) / s answered for 12 steps; s is the mean size of the
-//! differences, and a fiftieth of the mean size of the values. The network comes from a file: nothing is estimated here.
-//! The model has no memory of its own, but reads the history. Steps beyond the twelfth stay as that.
+//! differences, and a fiftieth of the mean size of the values. The network comes from a file: nothing is estimated here,
+//! and to be fitted is to take the network that there is. Steps beyond the twelfth stay as that.
 
+use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+
+use jiff::Timestamp;
 
 use super::context::Context;
 use super::model::Model;
@@ -12,6 +15,7 @@ use super::network::{SWISH_STEPS, SwishInput, SwishLoad};
 use super::not_ready::NotEnoughHistory;
 use super::outlook::{bound, outlook};
 use super::prediction::Forecast;
+use super::series::{Arrival, Filler, Series};
 use super::widths::Widths;
 use crate::units::{count_as_f64, narrowed};
 
@@ -19,6 +23,8 @@ use crate::units::{count_as_f64, narrowed};
 const OF_LEVEL: f64 = 0.02;
 /// A difference beyond this many scales reads as one of so many.
 const MOST: f64 = 10.0;
+/// The values that a forecast takes: an interval takes one error.
+const NEED: usize = SWISH_STEPS + 1;
 
 /// Twelve values as the network counts them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +78,12 @@ impl SwishWindow {
 /// `swish-net`, with what its intervals are learnt from.
 #[derive(Debug, Clone)]
 pub(super) struct SwishModel {
+    horizon: NonZeroUsize,
+    /// The network that it was fitted with; before, it asks the one of the context.
+    network: Option<SwishLoad>,
+    /// The newest values, the last one at the end.
+    values: VecDeque<f64>,
+    filler: Filler,
     widths: Widths,
 }
 
@@ -82,40 +94,68 @@ impl SwishModel {
     /// Learns its errors `horizon` steps ahead, and below that of powers of two.
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         Self {
+            horizon,
+            network: None,
+            values: VecDeque::with_capacity(SWISH_STEPS),
+            filler: Filler::default(),
             widths: Widths::towards(horizon),
         }
     }
+
+    fn network<'a>(&'a self, context: &'a Context<'_>) -> Option<&'a SwishLoad> {
+        self.network.as_ref().or(context.shared.swish.as_ref())
+    }
+
+    fn remember(&mut self, value: f64) {
+        if self.values.len() == SWISH_STEPS {
+            self.values.pop_front();
+        }
+        self.values.push_back(value);
+    }
+
+    /// The last value, which came at `second`, and the forecasts of so many steps after it.
+    fn ahead(
+        &self,
+        context: &Context<'_>,
+        second: Timestamp,
+        steps: usize,
+    ) -> Option<(f64, Vec<f64>)> {
+        let SwishLoad { net, category } = self.network(context)?;
+        let values: Vec<f64> = self.values.iter().copied().collect();
+        let values: [f64; SWISH_STEPS] = values.try_into().ok()?;
+        let last = values[SWISH_STEPS - 1];
+        let Some(window) = SwishWindow::of(&values) else {
+            return Some((last, vec![last; steps]));
+        };
+        let answer = net.answer(&SwishInput {
+            category: *category,
+            second_of_week: context.shared.calendar.second_of_week(second),
+            values: window.values,
+        });
+        let mut means: Vec<f64> = answer.iter().map(|&local| window.value(local)).collect();
+        let furthest = means.last().copied().unwrap_or(last);
+        means.resize(steps, furthest);
+        Some((last, means))
+    }
+
+    /// Takes a value of the time `at`, and issues what it makes of it.
+    fn take(&mut self, value: f64, at: Timestamp, context: &Context<'_>) {
+        self.remember(value);
+        let ahead = self.ahead(context, at, self.horizon.get());
+        let Some((last, mut means)) = ahead else {
+            return;
+        };
+        bound(&mut means, last);
+        self.widths.issue(|issued| issued.copy_from_slice(&means));
+    }
 }
 
-/// The newest values in the history; fewer where some are not known.
-fn known(context: &Context<'_>) -> Vec<f64> {
-    let back = |steps: usize| {
-        let span = context.step.checked_mul(i32::try_from(steps).ok()?)?;
-        let time = context.origin.checked_sub(span).ok()?;
-        context.history.at(time)
-    };
-    let mut values: Vec<f64> = (0..SWISH_STEPS).map_while(back).collect();
-    values.reverse();
-    values
-}
-
-/// The last value, and the forecasts of so many steps after it.
-fn ahead(context: &Context<'_>, steps: usize) -> Option<(f64, Vec<f64>)> {
-    let SwishLoad { net, category } = context.shared.swish.as_ref()?;
-    let values: [f64; SWISH_STEPS] = known(context).try_into().ok()?;
-    let last = values[SWISH_STEPS - 1];
-    let Some(window) = SwishWindow::of(&values) else {
-        return Some((last, vec![last; steps]));
-    };
-    let answer = net.answer(&SwishInput {
-        category: *category,
-        second_of_week: context.shared.calendar.second_of_week(context.origin),
-        values: window.values,
-    });
-    let mut means: Vec<f64> = answer.iter().map(|&local| window.value(local)).collect();
-    let furthest = means.last().copied().unwrap_or(last);
-    means.resize(steps, furthest);
-    Some((last, means))
+/// The time of the step so many steps before the origin.
+fn before(context: &Context<'_>, steps: usize) -> Timestamp {
+    let steps = i32::try_from(steps).unwrap_or(i32::MAX);
+    let span = context.step.checked_mul(steps);
+    let time = span.and_then(|span| context.origin.checked_sub(span).ok());
+    time.unwrap_or(Timestamp::MIN)
 }
 
 impl Model for SwishModel {
@@ -123,21 +163,39 @@ impl Model for SwishModel {
         Self::NAME
     }
 
-    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
-        if let Some(value) = observation.filter(|_| context.is_judged()) {
-            self.widths.score(value);
+    fn fit(&mut self, past: &Series, context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+        let network = context.shared.swish.clone();
+        let usable = past.usable();
+        self.network = Some(network.ok_or(NotEnoughHistory {
+            need: NEED,
+            have: 0,
+        })?);
+        self.values.clear();
+        self.filler = Filler::after(&usable);
+        let from = usable.values.len().saturating_sub(SWISH_STEPS);
+        for &value in &usable.values[from..] {
+            self.remember(value);
         }
-        let mut is_known = true;
-        self.widths
-            .issue(|means| match ahead(context, means.len()) {
-                Some((last, found)) => {
-                    means.copy_from_slice(&found);
-                    bound(means, last);
+        Ok(())
+    }
+
+    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+        match self.filler.accept(observation) {
+            Arrival::Values(filling, value) => {
+                let filled: Vec<f64> = filling.collect();
+                for (&value, steps) in filled.iter().zip((1..=filled.len()).rev()) {
+                    self.take(value, before(context, steps), context);
                 }
-                None => is_known = false,
-            });
-        if !is_known {
-            self.widths.restart();
+                if context.is_judged() {
+                    self.widths.score(value);
+                }
+                self.take(value, context.origin, context);
+            }
+            Arrival::Restart => {
+                self.values.clear();
+                self.widths.restart();
+            }
+            Arrival::Nothing => {}
         }
     }
 
@@ -146,16 +204,19 @@ impl Model for SwishModel {
         horizon: usize,
         context: &Context<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
-        let has_network = context.shared.swish.is_some();
+        let has_network = self.network(context).is_some();
         let not_enough = NotEnoughHistory {
-            need: SWISH_STEPS + 1, // an interval takes one error
-            have: if has_network { known(context).len() } else { 0 },
+            need: NEED,
+            have: if has_network { self.values.len() } else { 0 },
         };
-        let (last, means) = ahead(context, horizon).ok_or(not_enough)?;
-        outlook(means, last, 0, &self.widths, context).ok_or(not_enough)
+        let missing = self.filler.missing();
+        let newest = before(context, missing);
+        let ahead = self.ahead(context, newest, missing + horizon);
+        let (last, means) = ahead.ok_or(not_enough)?;
+        outlook(means, last, missing, &self.widths, context).ok_or(not_enough)
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.widths.heap_bytes()
+        size_of::<Self>() + self.widths.heap_bytes() + self.values.capacity() * size_of::<f64>()
     }
 }

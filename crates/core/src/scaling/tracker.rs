@@ -9,6 +9,7 @@ mod by_traffic;
 mod carried;
 mod current_load;
 mod learnt;
+mod load_model;
 mod own_fit;
 mod past;
 mod reacting;
@@ -19,7 +20,8 @@ mod tracked_peaks;
 mod traffic_check;
 
 pub use learnt::Learnt;
-pub use own_fit::OwnFit;
+pub use load_model::LoadModel;
+pub use own_fit::{Lesson, OwnFit};
 pub use tick::{
     HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
     TrafficInput, TrafficReport,
@@ -36,14 +38,14 @@ use self::traffic_check::TrafficCheck;
 use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
-use super::horizon::{self, Horizon, Lag};
+use super::horizon::{Horizon, Lag};
 use super::input::{DecisionInput, SignalLoad};
 use super::mode::Mode;
 use super::observation::LoadSample;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
 use crate::forecast::{
-    Forecast, ModelSet, NotEnoughHistory, Request, Resolution, SampleError, forecast_together,
+    Forecast, ModelSet, NotEnoughHistory, Request, SampleError, forecast_together,
 };
 use crate::panicked::{Panicked, caught};
 
@@ -131,10 +133,9 @@ impl Tracker {
         // From the centre of the window of a measurement that is as old as it may be.
         let Horizon { lag, .. } = self.horizon(policy, input);
         let reach = self.horizon(policy, input).ahead() + lag.half_window;
-        let steps = horizon::steps(reach, policy.max_age, Resolution::Fine.step());
-        let shared = input.shared;
+        let (max_age, shared) = (policy.max_age, input.shared);
         let loads = self.loads.iter();
-        loads.flat_map(move |load| load.requests(steps, shared))
+        loads.flat_map(move |load| load.requests(reach, max_age, shared))
     }
 
     /// Decides on the answers to [`Self::requests`], which come next in `forecasts`.

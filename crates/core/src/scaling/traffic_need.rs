@@ -30,6 +30,8 @@ pub enum TrafficLack {
     TargetTooLow,
     /// Pods carry much less than the model tells.
     Contradicted,
+    /// Its queries have not been answered for hours.
+    Unanswered,
 }
 
 impl TrafficLack {
@@ -41,6 +43,7 @@ impl TrafficLack {
             Self::Refused(reason) => reason,
             Self::TargetTooLow => "TargetTooLow",
             Self::Contradicted => "Contradicted",
+            Self::Unanswered => "Unanswered",
         }
     }
 }

@@ -4,14 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use crate::cli::forecast::load::Load;
 use crate::cli::forecast::network_model::{self, AnyNetwork};
 use crate::cli::output::Failure;
-use evenkeel_core::forecast::{ModelSet, Shared, SwishLoad, SwishNet};
+use evenkeel_core::forecast::{ModelSet, Shared, SwishLoad};
 use evenkeel_sandbox::parallel::cores;
-use evenkeel_training::{LearntLoad, ModelTrainer, SwishFile, TrainedOnce};
+use evenkeel_training::{LearntLoad, ModelTrainer, OtherStep, SwishLoads, TrainedOnce};
 
 /// The model in a file.
 pub(super) struct Filed {
@@ -22,8 +20,8 @@ pub(super) struct Filed {
 enum Holds {
     /// What the model reads besides any load.
     Load(Shared),
-    /// One network for many loads, and the names of those that it knows.
-    Many(Arc<SwishNet>, Vec<String>),
+    /// One network for many loads.
+    Many(SwishLoads),
 }
 
 impl Filed {
@@ -52,7 +50,7 @@ impl Filed {
                 for load in loads {
                     network_model::is_for(&file, path, model, load, farthest)?;
                     if file.description.series == load.name {
-                        is_unseen(path, load, file.description.learnt_to)?;
+                        network_model::is_unseen(path, load, file.description.learnt_to)?;
                     }
                 }
                 let trainer = TrainedOnce::with(file.networks, ModelTrainer::with(cores()));
@@ -61,13 +59,17 @@ impl Filed {
                     ..Shared::default()
                 })
             }
-            AnyNetwork::Many(SwishFile { description, net }) => {
-                let known = description.loads;
-                for (load, learnt) in pairs(loads, &known) {
-                    is_unseen(path, load, learnt.learnt_to)?;
+            AnyNetwork::Many(file) => {
+                for (load, learnt) in pairs(loads, &file.description.loads) {
+                    network_model::is_unseen(path, load, learnt.learnt_to)?;
                 }
-                let names = known.into_iter().map(|learnt| learnt.name);
-                Holds::Many(Arc::new(net), names.collect())
+                let known = SwishLoads::from(file);
+                for load in loads {
+                    of(&known, load).map_err(|error| {
+                        Failure::call(format_args!("{}: {}: {error}", path.display(), load.name))
+                    })?;
+                }
+                Holds::Many(known)
             }
         };
         Ok(Self { model, holds })
@@ -84,15 +86,18 @@ impl Filed {
                 trainer: shared.trainer.clone(),
                 ..Shared::default()
             },
-            Holds::Many(net, names) => Shared {
-                swish: Some(SwishLoad {
-                    net: Arc::clone(net),
-                    category: names.iter().position(|name| *name == load.name),
-                }),
+            Holds::Many(known) => Shared {
+                // What has other steps was refused when the file was read.
+                swish: of(known, load).ok(),
                 ..Shared::default()
             },
         }
     }
+}
+
+/// The network of a load.
+fn of(known: &SwishLoads, load: &Load) -> Result<SwishLoad, OtherStep> {
+    known.of(&[&load.name], load.recorded.step().as_secs())
 }
 
 /// The loads that a network has learnt before, with what it knows of them.
@@ -104,17 +109,4 @@ fn pairs<'a>(
         let learnt = known.iter().find(|learnt| learnt.name == load.name)?;
         Some((load, learnt))
     })
-}
-
-/// Refuses what was learnt up to a time from which on the load is judged.
-fn is_unseen(path: &Path, load: &Load, learnt_to: Timestamp) -> Result<(), Failure> {
-    let judged = load.recorded.time(load.recorded.training());
-    if learnt_to < judged {
-        return Ok(());
-    }
-    Err(Failure::call(format_args!(
-        "{}: the model has learnt {} up to {learnt_to}, and is to be judged on it from {judged} on",
-        path.display(),
-        load.name,
-    )))
 }

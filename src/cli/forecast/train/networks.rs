@@ -18,6 +18,7 @@ use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{
     GruNetwork, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Shared, Trainer,
 };
+use evenkeel_kubernetes::excerpt::excerpt;
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{
     HeldOutError, MODEL_VERSION, ModelTrainer, NetworkDescription, NetworkFile, TrainedOnce,
@@ -90,6 +91,15 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
         Some(file) => {
             let read = network_model::read(file)?;
             network_model::is_for(&read, file, model, &load, steps)?;
+            if read.description.series != load.name {
+                return Err(Failure::call(format_args!(
+                    "{}: networks that have learnt {}, and not {}",
+                    file.display(),
+                    excerpt(&read.description.series, network_model::NAME_SHOWN),
+                    load.name
+                )));
+            }
+            network_model::is_unseen(file, &load, read.description.learnt_to)?;
             if read.description.horizon != steps.get() {
                 return Err(Failure::call(format_args!(
                     "{}: networks that answer {} steps; --steps says {steps}",

@@ -40,7 +40,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
         )));
     }
     let before = match call.flags.resume() {
-        Some(path) => Some(before(path, &names)?),
+        Some(path) => Some(before(path, &loads)?),
         None => None,
     };
     let series = loads.iter().map(|load| SwishSeries {
@@ -84,14 +84,20 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
 }
 
 /// The network to go on from.
-fn before(path: &Path, names: &[&str]) -> Result<SwishNet, Failure> {
+fn before(path: &Path, loads: &[Load]) -> Result<SwishNet, Failure> {
     let SwishFile { description, net } = network_model::read_swish(path)?;
-    let known = description.loads.iter().map(|load| &*load.name);
-    if !known.eq(names.iter().copied()) {
+    let known = description.loads.iter();
+    let known = known.map(|load| (&*load.name, load.step_seconds));
+    let given = loads.iter();
+    let given = given.map(|load| (&*load.name, load.recorded.step().as_secs()));
+    if !known.eq(given) {
         return Err(Failure::call(format_args!(
-            "{}: the network has learnt other loads than are given, or in another order",
+            "{}: the network has learnt other loads than are given, in another order or by other steps",
             path.display()
         )));
+    }
+    for (load, learnt) in loads.iter().zip(&description.loads) {
+        network_model::is_unseen(path, load, learnt.learnt_to)?;
     }
     Ok(net)
 }

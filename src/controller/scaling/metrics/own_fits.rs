@@ -8,8 +8,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// Upper bounds in seconds, around the part of a second that one fit takes.
-const FITS: [f64; 7] = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 5.0];
+/// Upper bounds in seconds, around the part of a second that trees take, up to the seconds that networks do.
+const FITS: [f64; 9] = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 5.0, 15.0, 60.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabel {
@@ -71,10 +71,10 @@ pub(in crate::controller::scaling) struct FitMetrics {
     duration: Histogram,
 }
 
-/// The end of a fit of a target's own trees.
+/// The end of a fit of a target's own trees, or of the model that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::controller::scaling) enum FitOutcome {
-    /// It has trees that do no worse than what all targets share.
+    /// It has trees that do no worse than what all targets share, or its model.
     Fitted,
     /// What all targets share does better.
     GlobalIsBetter,
@@ -82,6 +82,8 @@ pub(in crate::controller::scaling) enum FitOutcome {
     TooShort,
     /// The past could not be had.
     NoPast,
+    /// The network that it names is in no file that can be read.
+    NoNetwork,
     /// The trees could not be grown.
     Failed,
 }
@@ -93,6 +95,7 @@ impl FitOutcome {
             Self::GlobalIsBetter => "GlobalIsBetter",
             Self::TooShort => "TooShort",
             Self::NoPast => "NoPast",
+            Self::NoNetwork => "NoNetwork",
             Self::Failed => "Failed",
         }
     }
@@ -111,12 +114,12 @@ impl FitMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "own_fits",
-            "Fits of the targets' own trees, by how they ended",
+            "Fits of the targets' own trees and of the models that they name, by how they ended",
             self.fits.clone(),
         );
         registry.register_with_unit(
             "own_fit_duration",
-            "Time that a fit of a target's own trees takes on its core; each is made twice, once to be judged",
+            "Time that a fit of a target's own trees, which are fitted twice, or of its model takes on its core",
             Unit::Seconds,
             self.duration.clone(),
         );

@@ -1,3 +1,4 @@
+mod models;
 mod traffic;
 
 use std::sync::Mutex;
@@ -10,6 +11,7 @@ use crate::controller::scaling::refill::Points;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::tracker::Learnt;
 use evenkeel_training::BoostingSettings;
 use prometheus_client::registry::Registry;
 
@@ -150,8 +152,13 @@ struct Outcome {
 
 impl Outcome {
     async fn of(batches: Vec<FitBatch>) -> Self {
+        Self::with_swish_net(batches, None).await
+    }
+
+    async fn with_swish_net(batches: Vec<FitBatch>, file: Option<PathBuf>) -> Self {
         let (fake, metrics) = (Arc::new(Fake::default()), Metrics::default());
-        let mut fits = OwnFits::new(fake.clone(), Arc::default(), metrics.clone());
+        let fits = OwnFits::new(fake.clone(), Arc::default(), metrics.clone());
+        let mut fits = fits.with_swish_net(file);
         let plain = OwnSettings::default();
         fits.settings = OwnSettings {
             boosting: BoostingSettings {
@@ -204,6 +211,7 @@ impl Outcome {
         let end = |end: &FitEnd| match end {
             FitEnd::Learnt(learnt) if learnt.own.is_some() => "own",
             FitEnd::Learnt(_) => "global",
+            FitEnd::Model(_) => "model",
             FitEnd::TooShort => "too short",
             FitEnd::Failed => "failed",
         };

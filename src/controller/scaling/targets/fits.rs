@@ -1,4 +1,4 @@
-//! The loads whose own trees are to be fitted, and the trees that came of it.
+//! The loads whose own trees or models are to be fitted, and what came of it.
 //!
 //! Loads whose past is one answer are fitted together, and each target has an hour of the day of its
 //! own, so that ten thousand of them are spread over it.
@@ -13,10 +13,9 @@ use super::traffic::{TrafficFitted, TrafficWork};
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::{Learnt, OwnFit};
-use evenkeel_core::scaling::trial::TrialPods;
+use evenkeel_core::scaling::tracker::{Learnt, Lesson, LoadModel, OwnFit};
 #[cfg(test)]
-use evenkeel_core::scaling::{Bounds, horizon::Horizon, hpa_aware::PodCapacity};
+use evenkeel_core::scaling::{Bounds, horizon::Horizon, hpa_aware::PodCapacity, trial::TrialPods};
 #[cfg(test)]
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
@@ -42,7 +41,7 @@ pub(in crate::controller::scaling) enum FitTold {
     Traffic(Box<TrafficFitted>),
 }
 
-/// Loads whose trees are to be fitted on the past up to one time.
+/// Loads whose trees or models are to be fitted on the past up to one time.
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct FitBatch {
     pub(in crate::controller::scaling) end: Timestamp,
@@ -50,15 +49,14 @@ pub(in crate::controller::scaling) struct FitBatch {
     pub(in crate::controller::scaling) loads: Vec<FitLoad>,
 }
 
-/// A load whose trees are to be fitted.
+/// A load whose trees or models are to be fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::controller::scaling) struct FitLoad {
     pub(in crate::controller::scaling) key: Key,
     pub(in crate::controller::scaling) signal: Signal,
     /// The minutes of the window that they are to answer for.
     pub(in crate::controller::scaling) window: usize,
-    /// The Pods that its past is tried with.
-    pub(in crate::controller::scaling) pods: TrialPods,
+    pub(in crate::controller::scaling) lesson: Lesson,
 }
 
 /// What came of a fit.
@@ -72,6 +70,7 @@ pub(in crate::controller::scaling) struct Fitted {
 #[derive(Debug)]
 pub(in crate::controller::scaling) enum FitEnd {
     Learnt(Box<Learnt>),
+    Model(Box<LoadModel>),
     /// The past is too short to learn from.
     TooShort,
     /// The past could not be had, or could not be worked on: it is to be tried again.
@@ -98,7 +97,7 @@ impl FitLoad {
             },
             signal: Signal::CPU,
             window,
-            pods: TrialPods::new(capacity, bounds, &Horizon::default()),
+            lesson: Lesson::Trees(TrialPods::new(capacity, bounds, &Horizon::default())),
         }
     }
 }
@@ -162,7 +161,7 @@ impl Targets {
             key: one.key.clone(),
             signal: one.fit.signal.clone(),
             window: one.fit.window,
-            pods: one.fit.pods.clone(),
+            lesson: one.fit.lesson.clone(),
         });
         let loads: Vec<_> = loads.collect();
         for FitLoad { key, signal, .. } in &loads {
@@ -181,7 +180,8 @@ impl Targets {
         };
         match end {
             FitEnd::Learnt(learnt) => state.tracker.adopt_learnt(&load.signal, *learnt),
-            FitEnd::TooShort => state.tracker.fit_ended(&load.signal),
+            FitEnd::Model(model) => state.tracker.adopt_model(&load.signal, *model),
+            FitEnd::TooShort => state.tracker.fit_too_short(&load.signal, now),
             FitEnd::Failed => state.tracker.fit_failed(&load.signal, now),
         }
     }

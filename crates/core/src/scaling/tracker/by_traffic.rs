@@ -6,6 +6,8 @@
 //! add; what it adds now and what it adds at the end of the horizon are both to be carried. An outage is no
 //! traffic of 0: while one kind is not known, nothing is.
 
+use jiff::SignedDuration;
+
 use super::current_load::CurrentLoad;
 use super::tick::{TickInput, TrafficInput};
 use super::traffic_check::{PodNow, TrafficCheck};
@@ -18,6 +20,10 @@ use crate::scaling::policy::{Policy, Strategy};
 use crate::scaling::traffic::{Demand, Needed, needed};
 use crate::scaling::traffic_fit::{AcceptedTraffic, TrafficFit};
 use crate::scaling::traffic_need::{TrafficLack, TrafficNeed, TrafficOfKind, TrafficStanding};
+
+/// The time for which traffic that is not known holds what stands. Longer than an outage, it is a metric that is
+/// called otherwise by now.
+const UNKNOWN_HOLDS: SignedDuration = SignedDuration::from_hours(3);
 
 /// The traffic of a target at one tick.
 pub(super) struct Traffic<'a> {
@@ -55,9 +61,17 @@ pub(super) fn standing(
             TrafficLack::Contradicted,
             "for the last hour the model told of over 1.5 times what Pods carry",
         ),
-        TrafficFit::Accepted(accepted) => traffic
-            .need(accepted, input)
-            .map_or(TrafficStanding::Unknown, TrafficStanding::Needs),
+        TrafficFit::Accepted(accepted) => match traffic.need(accepted, input) {
+            Some(need) => {
+                check.known(input.now);
+                TrafficStanding::Needs(need)
+            }
+            None if check.unknown_for(input.now) < UNKNOWN_HOLDS => TrafficStanding::Unknown,
+            None => without(
+                TrafficLack::Unanswered,
+                "for three hours its queries have not been answered",
+            ),
+        },
     })
 }
 

@@ -1,14 +1,15 @@
-//! When a load's own trees are to be fitted anew.
+//! When a load's own trees, or the models that it is to be forecast by, are to be fitted anew.
 //!
 //! A fit is on the past up to a whole hour: the newest one at the hour of the day that is the target's, so
 //! that two replicas fit the same trees however late each comes to it, and targets are spread over
-//! the day. A load that is too young for that has its first trees as soon as half a day is known. Between, another
+//! the day. A load that is too young for that has its first trees as soon as half a day is known. Models go on from
+//! the minutes since, of which three hours are remembered, so theirs is always the newest hour. Between, another
 //! window asks for a fit, and Pods that carry another amount or come later or sooner, since what was tried
 //! with other ones says nothing of these.
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::{History, OwnPeaks, Resolution};
+use crate::forecast::{History, ModelSet, NotReady, OwnPeaks, Resolution};
 use crate::scaling::fit_times::{newest_daily, newest_hour, rest_after};
 use crate::scaling::signal::Signal;
 use crate::scaling::trial::{PodsKind, TrialPods};
@@ -22,33 +23,69 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 /// From so many changes on the time is that of a day and more.
 const MOST_CHANGES: u8 = 9;
 
-/// A load whose own trees are to be fitted.
+/// A load whose own trees or models are to be fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnFit<'a> {
     pub signal: &'a Signal,
     /// The minutes of the window that they are to answer for.
     pub window: usize,
-    /// The Pods that the past is tried with.
-    pub pods: TrialPods,
+    pub lesson: Lesson,
     /// The end of the past that they are to be fitted on.
     pub end: Timestamp,
     /// True where none have been fitted before.
     pub is_first: bool,
 }
 
-/// The last fit of a load's own trees.
+/// What a load's past is to teach.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lesson {
+    /// Trees of its own, and what floors by them would have been worth with these Pods.
+    Trees(TrialPods),
+    /// The parameters of these models.
+    Model(ModelSet),
+}
+
+/// What a fit was of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum LessonKind {
+    Trees(PodsKind),
+    Model(ModelSet),
+}
+
+impl Lesson {
+    fn kind(&self) -> LessonKind {
+        match self {
+            Self::Trees(pods) => LessonKind::Trees(pods.kind()),
+            Self::Model(models) => LessonKind::Model(*models),
+        }
+    }
+}
+
+impl LessonKind {
+    /// True where what was learnt of the one serves for the other.
+    fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Trees(pods), Self::Trees(before)) => pods.is_like(before),
+            (Self::Model(models), Self::Model(before)) => models == before,
+            (Self::Trees(_), Self::Model(_)) | (Self::Model(_), Self::Trees(_)) => false,
+        }
+    }
+}
+
+/// The last fit of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LastFit {
     pub(super) end: Timestamp,
     pub(super) window: usize,
-    /// What the past was tried with.
-    tried_with: PodsKind,
+    of: LessonKind,
     /// When it was asked for.
     pub(super) asked: Timestamp,
     /// The fits since that of the day that changes of the window asked for.
     changes: u8,
     /// The fits of late that nothing came of.
     failures: u8,
+    /// True where the past up to its end was too short, so that only a longer one is worth another.
+    was_short: bool,
 }
 
 impl LastFit {
@@ -56,6 +93,12 @@ impl LastFit {
     pub(super) const fn failed(&mut self, now: Timestamp) {
         self.failures = self.failures.saturating_add(1);
         self.asked = now;
+    }
+
+    /// Takes note that the past was too short for it, so that it is tried again when more of it is known.
+    pub(super) const fn too_short(&mut self, now: Timestamp) {
+        self.failed(now);
+        self.was_short = true;
     }
 
     /// Takes note that it was made, so that it is not tried again before the next is due.
@@ -68,7 +111,7 @@ impl LastFit {
 pub(super) fn due(
     history: &History,
     last: Option<&LastFit>,
-    (window, pods): (usize, &TrialPods),
+    (window, lesson): (usize, &Lesson),
     hour: i64,
     now: Timestamp,
 ) -> Option<LastFit> {
@@ -80,27 +123,42 @@ pub(super) fn due(
     let of_day = failed.is_some() || last.is_none_or(|last| last.end < daily);
     let has_changed = last.is_some_and(|last| {
         let settled = SETTLED * (1 << last.changes.min(MOST_CHANGES));
-        let is_other =
-            !OwnPeaks::is_for(last.window, window) || !pods.kind().is_like(last.tried_with);
+        let is_other = !OwnPeaks::is_for(last.window, window) || !lesson.kind().is_like(last.of);
         is_other && now.duration_since(last.asked) >= settled
     });
     // What is known in all is counted faster.
     if !(of_day || has_changed) || history.known(Resolution::FiveMinutes) < LEAST {
         return None;
     }
-    let ends = [Some(daily), newest_hour(now)];
-    let mut ends = ends.into_iter().flatten();
+    let short = last.filter(|last| last.was_short);
+    let by_day = matches!(lesson, Lesson::Trees(_)) && short.is_none();
+    let daily = Some(daily).filter(|_| by_day);
+    let mut ends = [daily, newest_hour(now)].into_iter().flatten();
     let end = ends.find(|end| known_before(history, *end) >= LEAST)?;
+    if short.is_some_and(|short| end <= short.end) {
+        return None;
+    }
     Some(LastFit {
         end,
         window,
-        tried_with: pods.kind(),
+        of: lesson.kind(),
         asked: now,
         changes: last
             .filter(|_| !of_day)
             .map_or(0, |last| last.changes.saturating_add(1)),
         failures: last.map_or(0, |last| last.failures),
+        was_short: false,
     })
+}
+
+/// When enough will be known to fit these models, if no measurement is missing until then.
+pub(super) fn not_ready(models: ModelSet, history: &History) -> NotReady {
+    let missing = LEAST.saturating_sub(history.known(Resolution::FiveMinutes));
+    let steps = i32::try_from(missing).unwrap_or(i32::MAX);
+    NotReady {
+        model: models.as_str(),
+        ready_in: Resolution::FiveMinutes.step() * steps,
+    }
 }
 
 /// The 5-minute steps before `end` that are known.
@@ -131,9 +189,10 @@ mod tests {
     }
 
     /// Pods that carry so much each.
-    fn pods(each: f64) -> TrialPods {
+    fn pods(each: f64) -> Lesson {
         let capacity = PodCapacity::new(each, Ratio::new(1.0).unwrap()).unwrap();
-        TrialPods::new(capacity, Bounds::new(1, 20).unwrap(), &Horizon::default())
+        let bounds = Bounds::new(1, 20).unwrap();
+        Lesson::Trees(TrialPods::new(capacity, bounds, &Horizon::default()))
     }
 
     /// What is known from one minute of the day to another.
@@ -174,10 +233,11 @@ mod tests {
         let last = |end: i64, window, asked: i64| LastFit {
             end: at(end),
             window,
-            tried_with: pods(50.0).kind(),
+            of: pods(50.0).kind(),
             asked: at(asked),
             changes: 0,
             failures: 0,
+            was_short: false,
         };
         for (fit, window, each, now, expected) in [
             (last((6 - 24) * 60, 4, -800), 4, 50.0, 6 * 60 - 1, None),
@@ -221,6 +281,29 @@ mod tests {
         assert_eq!(tried, [15, 45, 105, 225, 465]);
         last.succeeded();
         assert_eq!(due(&history, Some(&last), of, 6, at(22 * 60)), None);
+    }
+
+    /// The harm: a load of which half a day was just known had no trees until the target's hour of the next day.
+    #[test]
+    fn a_past_that_was_too_short_is_looked_at_again_when_an_hour_more_is_known() {
+        let history = known(-24 * 60, 23 * 60);
+        let of = (4, &pods(50.0));
+        let mut last = due(&history, None, of, 6, at(7 * 60)).unwrap();
+        assert_eq!(last.end, at(6 * 60));
+        last.too_short(at(7 * 60));
+        let mut tried = Vec::new();
+        for minute in 7 * 60..22 * 60 {
+            if let Some(next) = due(&history, Some(&last), of, 6, at(minute)) {
+                tried.push((minute - 7 * 60, next.end));
+                last = next;
+                last.too_short(at(minute));
+            }
+        }
+        let expected = [(15, 7), (60, 8), (120, 9), (240, 11), (480, 15)];
+        assert_eq!(
+            tried,
+            expected.map(|(minute, hour)| (minute, at(hour * 60)))
+        );
     }
 
     #[test]

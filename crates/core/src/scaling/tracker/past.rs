@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::Tracker;
 use super::learnt::Learnt;
+use super::load_model::LoadModel;
 use super::own_fit::{LastFit, OwnFit};
 use super::tick::ScaledSignal;
 use crate::forecast::Resolution;
@@ -53,7 +54,15 @@ impl Tracker {
         }
     }
 
-    /// The loads whose own trees are to be fitted: once half a day is known, then each day anew on the past
+    /// Lets the forecasts of a signal's load be those of a model that was fitted on its past, where that is the one
+    /// that it is to be forecast by.
+    pub fn adopt_model(&mut self, signal: &Signal, model: LoadModel) {
+        if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
+            load.adopt_model(model);
+        }
+    }
+
+    /// The loads whose own trees or models are to be fitted: once half a day is known, then each day anew on the past
     /// up to the `hour` of the day that is the target's, and where the window has become another one.
     pub fn fits_due(&self, hour: i64, now: Timestamp) -> impl Iterator<Item = OwnFit<'_>> {
         self.loads.iter().filter_map(move |load| {
@@ -61,7 +70,7 @@ impl Tracker {
             Some(OwnFit {
                 signal: &load.signal,
                 window,
-                pods: load.pods()?.clone(),
+                lesson: load.lesson()?,
                 end,
                 is_first: !load.was_fitted(),
             })
@@ -77,10 +86,10 @@ impl Tracker {
         }
     }
 
-    /// Takes note that nothing is to be learnt from the past of a load, so that it is not asked for again before its next turn.
-    pub fn fit_ended(&mut self, signal: &Signal) {
+    /// Takes note that the past of a load is too short to learn from, so that it is asked for again when more is known.
+    pub fn fit_too_short(&mut self, signal: &Signal, now: Timestamp) {
         for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
-            load.fit_ended();
+            load.fit_too_short(now);
         }
     }
 

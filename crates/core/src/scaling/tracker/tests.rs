@@ -3,13 +3,14 @@
 
 mod direct;
 mod expected;
+mod models;
 mod traffic;
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
-use crate::forecast::{PointModel as _, SHpa, Shared};
+use crate::forecast::{PointModel as _, Resolution, SHpa, Shared};
 use crate::scaling::horizon::{Horizon, Lead};
 use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;

@@ -169,6 +169,16 @@ pub struct LoadReport {
     pub lacking: Vec<NotReady>,
 }
 
+impl LoadReport {
+    /// The model that is to forecast it instead of the one that does, and cannot yet.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<&NotReady> {
+        let other =
+            |lacking: &&NotReady| self.model.is_some_and(|model| model.name != lacking.model);
+        self.lacking.iter().find(other)
+    }
+}
+
 /// A model, its forecast, and the trust that it has earned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelReport {

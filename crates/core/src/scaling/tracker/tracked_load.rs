@@ -1,19 +1,19 @@
 //! One load of a target: its history, the models that follow it, and their forecasts at a tick.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::carried::Carried;
 use super::learnt::Learnt;
-use super::own_fit::{self, LastFit};
+use super::load_model::{LoadModel, Reach, ring};
+use super::own_fit::{self, LastFit, Lesson};
 use super::recent_lag::RecentLag;
 use super::tick::TickInput;
 use super::tracked_peaks::{Known, TrackedPeaks, Upto};
 use crate::forecast::{
-    BRIDGED, Between, Context, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks,
-    Request, Resolution, SampleError, ScoredModel, Selected, Series, Shared,
+    BRIDGED, Between, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks, Request,
+    Resolution, SampleError, Selected, Shared,
 };
 use crate::scaling::horizon::{self, Lag};
 use crate::scaling::input::Estimate;
@@ -21,7 +21,7 @@ use crate::scaling::observation::LoadSample;
 use crate::scaling::policy::Policy;
 use crate::scaling::signal::Signal;
 use crate::scaling::sum::{Certainty, Load};
-use crate::scaling::trial::{TrialPods, Tried};
+use crate::scaling::trial::Tried;
 
 const STEP: SignedDuration = Resolution::Fine.step();
 
@@ -35,17 +35,17 @@ pub(super) struct TrackedLoad {
     pub(super) signal: Signal,
     pub(super) history: History,
     /// The one model; none with `auto`, which most loads are forecast by.
-    model: Option<Box<ScoredModel>>,
+    model: Option<Box<LoadModel>>,
+    /// The models that are to be fitted on a longer past; `auto` serves until they are.
+    fitted: Option<ModelSet>,
     /// The forecaster of `auto`.
     peaks: Option<Box<TrackedPeaks>>,
     /// Trees of the target's own, which outlive a change of models.
     own: Option<Arc<OwnPeaks>>,
-    /// The window that its forecaster followed last, in minutes.
+    /// The window that it was followed with last, in minutes.
     window: usize,
-    /// When trees of its own were last fitted, whether there came any of it or not.
+    /// When trees of its own or models were last fitted, whether there came any of it or not.
     fit: Option<LastFit>,
-    /// The step that the models took last; `None` where they have to learn anew.
-    taken: Option<Timestamp>,
     /// The newest certain sum.
     pub(super) certain: Option<LoadSample>,
     /// The newest estimate, while it is newer than that.
@@ -59,11 +59,11 @@ impl TrackedLoad {
             signal,
             history: History::default(),
             model: None,
+            fitted: None,
             peaks: None,
             own: None,
             window: 0,
             fit: None,
-            taken: None,
             certain: None,
             estimate: None,
             lag: RecentLag::default(),
@@ -128,23 +128,21 @@ impl TrackedLoad {
     /// True where the history lies so far ahead of now that the rings cannot tell the times apart.
     pub(super) fn is_ahead_of(&self, now: Timestamp) -> bool {
         let newest = self.history.newest();
-        newest.is_some_and(|newest| newest.duration_since(now) >= ring())
+        newest.is_some_and(|newest| newest.duration_since(now) >= ring(Resolution::Fine))
     }
 
     /// Lets the models learn from the history again, since its past has changed behind them.
     pub(super) fn complete_past(&mut self) {
         self.history.bridge_gaps();
-        self.taken = None;
+        if let Some(model) = &mut self.model {
+            model.past_changed();
+        }
         if let Some(peaks) = &mut self.peaks {
             peaks.begin_anew();
         }
     }
 
-    /// Leads the models up to the newest step that is over.
-    ///
-    /// They are scored as far ahead as a decision looks: from the start of a step that is over to
-    /// what comes `ahead` of now lies that, the lag of the load and up to two steps. Where that has
-    /// changed, or more is missing than the ring holds, they learn anew from the ring.
+    /// Leads the models up to the newest step that is over. They are scored as far ahead as a decision looks.
     pub(super) fn follow(
         &mut self,
         ahead: SignedDuration,
@@ -153,60 +151,48 @@ impl TrackedLoad {
         carried: &Carried,
     ) {
         let models = input.models_of(&self.signal);
-        let alone = models.filter(|models| *models != ModelSet::Auto);
-        if alone.is_none() {
-            (self.model, self.taken) = (None, None);
-        }
-        if models == Some(ModelSet::Auto) {
-            self.follow_peaks(ahead, policy, input, carried);
-        } else {
-            self.peaks = None;
-        }
-        let Some(alone) = alone else { return };
-        let reach = ahead.saturating_add(self.lag().total());
-        let horizon = NonZeroUsize::new(horizon::steps(reach, STEP * 2, STEP));
-        let horizon = horizon.unwrap_or(NonZeroUsize::MIN);
-        let Some(newest) = self.newest_over(input.now) else {
-            return;
+        self.fitted = models.filter(|models| models.is_fitted());
+        self.window = self.window(ahead);
+        let served = self.model.as_ref().map(|model| model.set());
+        let by_peaks = match self.fitted {
+            Some(_) => served != models,
+            None => models == Some(ModelSet::Auto),
         };
-        let Self {
-            history,
-            model,
-            taken,
-            ..
-        } = self;
-        let context = |origin| context(history, origin, input.shared);
-        let followed = model.as_mut().zip(*taken);
-        let followed = followed.filter(|(model, taken)| {
-            model.is(alone, horizon) && newest.duration_since(*taken) < ring()
-        });
-        if let Some((model, mut last)) = followed {
-            while let Some(next) = last.checked_add(STEP).ok().filter(|next| *next <= newest) {
-                model.observe(history.value(next), &context(next));
-                last = next;
-            }
-            *taken = Some(last);
-        } else if let Some(series) = ring_before(history, newest) {
-            let mut learnt = Box::new(ScoredModel::new(alone, horizon));
-            learnt.learn(&series, &context(newest));
-            if let Some(before) = model {
-                learnt.keep_trust_of(before);
-            }
-            (*model, *taken) = (Some(learnt), Some(newest));
+        if by_peaks {
+            self.model = None;
+            self.follow_peaks(policy, input, carried);
+            return;
+        }
+        self.peaks = None;
+        match models {
+            Some(alone) => self.follow_model(alone, ahead, input),
+            None => self.model = None,
         }
     }
 
-    fn follow_peaks(
-        &mut self,
-        ahead: SignedDuration,
-        policy: &Policy,
-        input: &TickInput<'_>,
-        carried: &Carried,
-    ) {
-        let window = self.window(ahead);
+    fn follow_model(&mut self, alone: ModelSet, ahead: SignedDuration, input: &TickInput<'_>) {
+        let Some(newest) = self.newest_over(input.now) else {
+            return;
+        };
+        let ahead = ahead.saturating_add(self.lag().total());
+        let reach = Reach { newest, ahead };
+        let Self { history, model, .. } = self;
+        let followed = model.as_mut().filter(|model| model.set() == alone);
+        if followed.is_some_and(|model| model.follow(history, reach, input.shared)) {
+            return;
+        }
+        if let Some(mut learnt) = LoadModel::learnt(alone, history, reach, input.shared) {
+            if let Some(before) = model {
+                learnt.keep_trust_of(before);
+            }
+            *model = Some(Box::new(learnt));
+        }
+    }
+
+    fn follow_peaks(&mut self, policy: &Policy, input: &TickInput<'_>, carried: &Carried) {
+        let window = self.window;
         let newest = self.newest_over(input.now);
         let lag = self.lag();
-        self.window = window;
         let Self {
             signal,
             history,
@@ -246,23 +232,38 @@ impl TrackedLoad {
         self.own = own;
     }
 
-    /// The fit that is due of trees of its own; none where nothing would ask them, or before a measurement
-    /// has told how late they come.
+    /// Is forecast by a model that was fitted, where it is still the one that is asked for.
+    pub(super) fn adopt_model(&mut self, mut model: LoadModel) {
+        self.fit_ended();
+        if self.fitted != Some(model.set()) {
+            return;
+        }
+        if let Some(before) = &self.model {
+            model.keep_trust_of(before);
+        }
+        self.model = Some(Box::new(model));
+    }
+
+    /// The fit that is due, of models that are asked for or of trees of its own; none where nothing would ask them,
+    /// or before a measurement has told how late they come.
     pub(super) fn fit_due(&self, hour: i64, now: Timestamp) -> Option<LastFit> {
-        let pods = self.pods()?;
         self.certain?;
+        let lesson = self.lesson()?;
         own_fit::due(
             &self.history,
             self.fit.as_ref(),
-            (self.window, pods),
+            (self.window, &lesson),
             hour,
             now,
         )
     }
 
-    /// The Pods that its past is tried with; none where nothing is forecast by peaks.
-    pub(super) fn pods(&self) -> Option<&TrialPods> {
-        self.peaks.as_ref()?.pods()
+    /// What its past is to teach; `None` where nothing is to be learnt from it.
+    pub(super) fn lesson(&self) -> Option<Lesson> {
+        if let Some(models) = self.fitted {
+            return Some(Lesson::Model(models));
+        }
+        self.peaks.as_ref()?.pods().cloned().map(Lesson::Trees)
     }
 
     /// What floors were worth, where that is known.
@@ -279,6 +280,13 @@ impl TrackedLoad {
     pub(super) const fn fit_failed(&mut self, now: Timestamp) {
         if let Some(fit) = &mut self.fit {
             fit.failed(now);
+        }
+    }
+
+    /// Takes note that the past was too short for a fit.
+    pub(super) const fn fit_too_short(&mut self, now: Timestamp) {
+        if let Some(fit) = &mut self.fit {
+            fit.too_short(now);
         }
     }
 
@@ -300,17 +308,17 @@ impl TrackedLoad {
         self.peaks.as_ref().map(|peaks| *peaks.cover())
     }
 
-    /// The forecasts of so many `steps` that its models are to make for a tick; none where there are
-    /// no models.
+    /// The forecasts that its models are to make for a tick, of so long a reach from a measurement that may be as
+    /// old as `max_age`; none where there are no models.
     pub(super) fn requests<'a>(
         &'a self,
-        steps: usize,
+        reach: SignedDuration,
+        max_age: SignedDuration,
         shared: &'a Shared,
     ) -> impl Iterator<Item = Request<'a>> {
-        let model = self.model.as_ref().zip(self.taken);
-        model
-            .into_iter()
-            .map(move |(model, taken)| model.request(steps, context(&self.history, taken, shared)))
+        let model = self.model.as_ref();
+        let request = model.and_then(|model| model.request(reach, max_age, &self.history, shared));
+        request.into_iter()
     }
 
     /// Takes the answer to [`Self::requests`] from `forecasts`, and scores the model by it.
@@ -325,10 +333,15 @@ impl TrackedLoad {
             let window = self.window(ahead);
             let newest = self.newest_over(now)?;
             let upto = Upto { newest, window };
-            return Some(peaks.select(&self.history, upto, shared));
+            let mut selected = peaks.select(&self.history, upto, shared);
+            let waited_for = self
+                .fitted
+                .map(|models| own_fit::not_ready(models, &self.history));
+            selected.lacking.extend(waited_for);
+            return Some(selected);
         }
-        let (model, _) = self.model.as_mut().zip(self.taken)?;
-        Some(model.select(forecasts.next()?, STEP))
+        let model = self.model.as_mut().filter(|model| model.has_learnt())?;
+        Some(model.select(forecasts.next()?))
     }
 
     /// The newest step that is over and before which, or in which, something was measured.
@@ -341,12 +354,12 @@ impl TrackedLoad {
 
     /// The model that follows the load.
     #[cfg(test)]
-    pub(super) fn model(&mut self) -> Option<&mut ScoredModel> {
-        self.model.as_deref_mut()
+    pub(super) fn model(&mut self) -> Option<&mut crate::forecast::ScoredModel> {
+        self.model.as_deref_mut().map(LoadModel::scored)
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let models = self.model.as_deref().map_or(0, ScoredModel::bytes);
+        let models = self.model.as_deref().map_or(0, LoadModel::bytes);
         // While there is a forecaster, the trees are counted as its own.
         let peaks = self.peaks.as_ref().map(|peaks| peaks.bytes());
         let own = || self.own.as_ref().map_or(0, |own| own.bytes());
@@ -354,29 +367,4 @@ impl TrackedLoad {
         let own = size_of::<Self>() - size_of::<History>();
         own + self.history.bytes() + models
     }
-}
-
-/// The context in which models forecast from the step at `origin` on.
-const fn context<'a>(history: &'a History, origin: Timestamp, shared: &'a Shared) -> Context<'a> {
-    Context {
-        history,
-        origin,
-        step: STEP,
-        shared,
-    }
-}
-
-/// The steps of the finest ring up to `newest`.
-fn ring_before(history: &History, newest: Timestamp) -> Option<Series> {
-    let start = newest.checked_sub(ring() - STEP).unwrap_or(Timestamp::MIN);
-    let times = std::iter::successors(Some(start), |time| time.checked_add(STEP).ok());
-    let values = times.take_while(|time| *time <= newest);
-    let values = values.map(|time| history.value(time)).collect();
-    Series::new(start, STEP, values).ok()
-}
-
-/// The time that the finest ring spans.
-fn ring() -> SignedDuration {
-    let steps = i32::try_from(Resolution::Fine.length()).expect("the ring is short");
-    STEP * steps
 }

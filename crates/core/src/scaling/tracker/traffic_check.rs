@@ -4,7 +4,7 @@
 //! Only Pods that carry less than they are to tell of that: ones that a surge has outrun carry what they can, and not what
 //! comes.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// The ticks after which one has faded to 1/e: an hour.
 const MEMORY: u32 = 240;
@@ -37,9 +37,21 @@ pub(super) struct TrafficCheck {
     carried: f64,
     ticks: u32,
     is_contradicted: bool,
+    /// When the traffic was known last, or was first asked for.
+    known: Option<Timestamp>,
 }
 
 impl TrafficCheck {
+    /// Takes note that the traffic is known.
+    pub(super) const fn known(&mut self, now: Timestamp) {
+        self.known = Some(now);
+    }
+
+    /// The time for which the traffic has not been known.
+    pub(super) fn unknown_for(&mut self, now: Timestamp) -> SignedDuration {
+        now.duration_since(*self.known.get_or_insert(now))
+    }
+
     /// Takes what the model that was fitted up to `learnt` tells of each Pod now, and what each carries. A new
     /// model begins anew, and is heard at once where the one before was.
     pub(super) fn take(&mut self, learnt: Timestamp, pod: PodNow) {
@@ -52,6 +64,7 @@ impl TrafficCheck {
             *self = Self {
                 learnt,
                 is_contradicted: self.is_contradicted,
+                known: self.known,
                 ..Self::default()
             };
         }

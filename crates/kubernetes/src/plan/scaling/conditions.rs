@@ -292,7 +292,9 @@ fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
     let signal = load.signal.label();
     if model.at_horizon.is_some() {
         let trust = model.trust;
-        let message = format!("{signal}: {} {trust}", model.name);
+        let waits = load.waits_for();
+        let waits = waits.map_or_else(String::new, |model| format!(", and {model}"));
+        let message = format!("{signal}: {} {trust}{waits}", model.name);
         return Condition::new(
             FORECAST_TRUSTED,
             trust.is_trusted(),

@@ -24,9 +24,7 @@ use super::traffic;
 use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::kinds::Kind;
-use crate::scaling_policy::Predict;
 use crate::workload::Workload;
-use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
@@ -232,7 +230,7 @@ impl Rules<'_> {
         let target = Target {
             namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
-            models: self.models(),
+            models: self.requested.predict(self.settings).models(),
             signals,
             questions,
             traffic,
@@ -301,14 +299,6 @@ impl Rules<'_> {
             return Err(Problem::NoWakingSignal);
         }
         Ok(TargetReaction::Reconciled(Box::new(spec)))
-    }
-
-    fn models(&self) -> Option<ModelSet> {
-        match self.requested.predict(self.settings) {
-            Predict::Auto | Predict::Traffic => Some(ModelSet::Auto),
-            Predict::DsHpa => Some(ModelSet::SHpa),
-            Predict::Off => None,
-        }
     }
 
     fn policy(&self, mode: Mode, bounds: Bounds) -> Policy {

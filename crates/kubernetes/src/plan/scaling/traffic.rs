@@ -81,7 +81,13 @@ pub(super) fn of(
     let queries = requested.policy.traffic.as_ref();
     match requested.predict(settings) {
         Predict::Off => return None,
-        Predict::Auto | Predict::DsHpa => {}
+        Predict::Auto
+        | Predict::DsHpa
+        | Predict::Arima
+        | Predict::Gru
+        | Predict::ArimaGru
+        | Predict::Gbdt
+        | Predict::SwishNet => {}
         Predict::Traffic => {
             problems.extend(queries.is_none().then_some(Problem::TrafficMissing));
             for signal in signals.iter_mut() {

@@ -134,7 +134,7 @@ fn end(three: &mut Three, batches: Vec<FitBatch>, end: impl Fn() -> FitEnd, at: 
 
 /// The harm: a Prometheus that was away for some minutes at a target's hour left it without trees for a day.
 #[test]
-fn a_fit_that_failed_is_tried_again_on_the_same_past_and_one_on_too_short_a_past_is_not() {
+fn a_fit_that_failed_is_tried_again_on_the_same_past_and_one_on_too_short_a_past_on_a_longer_one() {
     let mut three = known(0);
     let first = due(&mut three, 0);
     let asked: Vec<_> = first
@@ -150,10 +150,13 @@ fn a_fit_that_failed_is_tried_again_on_the_same_past_and_one_on_too_short_a_past
         .collect();
     assert_eq!(asked_again, asked);
     end(&mut three, again, || FitEnd::TooShort, 1200);
-    assert!(
-        due(&mut three, 3600 - 1).is_empty(),
-        "its own hour is the next"
-    );
+    assert!(due(&mut three, 1200 + 30 * 60 - 1).is_empty());
+    let longer = due(&mut three, 1200 + 30 * 60);
+    let is_longer = |batch: &FitBatch| asked.iter().all(|(end, _)| *end < batch.end);
+    assert!(!longer.is_empty() && longer.iter().all(is_longer));
+    end(&mut three, longer, || FitEnd::TooShort, 3100);
+    assert!(due(&mut three, 3100 + 3600 - 1).is_empty());
+    assert!(!due(&mut three, 3100 + 3600).is_empty());
 }
 
 #[test]

@@ -181,6 +181,40 @@ fn a_floor_follows_the_traffic_and_stays_while_that_is_not_known() {
     assert!(floors.is_sorted_by(|a, b| a >= b), "{floors:?}");
 }
 
+/// The harm: a metric that was called otherwise from a release on held the highest floor for ever.
+#[test]
+fn traffic_that_is_not_known_for_hours_holds_nothing_any_more() {
+    for mode in [Mode::Floor, Mode::Direct] {
+        let mut served = Served::new(mode, accepted(&[]));
+        served.loads_are_forecast = false;
+        for tick in 0..3 {
+            served.tick(tick, Some(1200.0));
+        }
+        served.each = 0.5;
+        let standing: Vec<_> = (3..800)
+            .map(|tick| {
+                let report = served.tick(tick, None);
+                (report.traffic.unwrap().standing, report.decision.replicas)
+            })
+            .collect();
+        let hours = 3 * 240 - 1;
+        let holds = |(_, replicas): &(TrafficStanding, i32)| *replicas == 20;
+        assert!(standing[..hours].iter().all(holds), "{mode:?}");
+        let (last, replicas) = standing.last().unwrap();
+        let TrafficStanding::Without { lack, .. } = last else {
+            panic!("{last:?}");
+        };
+        assert_eq!(*lack, TrafficLack::Unanswered);
+        assert!(*replicas < 10, "{mode:?}: {replicas}");
+        let back = served.tick(800, Some(1200.0));
+        let standing = back.traffic.unwrap().standing;
+        assert!(
+            matches!(standing, TrafficStanding::Needs(_)),
+            "{standing:?}"
+        );
+    }
+}
+
 #[test]
 fn a_count_never_shrinks_for_want_of_the_traffic() {
     for mode in [Mode::Recommend, Mode::Direct] {
@@ -271,7 +305,7 @@ fn what_the_time_of_day_adds_is_ready_when_it_begins() {
         }
         assert!([5, 10].contains(&report.decision.replicas), "{report:?}");
     }
-    let (before, ahead) = (before.unwrap(), horizon::LEAST);
+    let (before, ahead) = (before.unwrap(), crate::scaling::horizon::LEAST);
     assert!(
         before >= SignedDuration::from_secs(30) && before <= ahead * 2,
         "{before:?}"
