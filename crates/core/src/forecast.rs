@@ -43,6 +43,8 @@ mod smoothing;
 mod swish_net;
 mod traffic;
 mod trainer;
+mod tree_inputs;
+mod tree_table;
 mod trees;
 mod trust;
 mod widths;

@@ -91,10 +91,12 @@ impl<K: Ord + Clone> Scraper<K> {
     pub fn observe(&mut self, at: SignedDuration, usage: impl IntoIterator<Item = (K, Exporter)>) {
         let Timing { interval, window } = self.timing;
         self.round += 1;
+        let mut named = 0;
         for (key, Exporter { used, phase }) in usage {
             let series = self.series.entry(key);
             let series =
                 series.or_insert_with(|| Series::new(at, used, next_scrape(at, phase, interval)));
+            named += usize::from(series.round != self.round);
             series.round = self.round;
             series.advance(at, used);
             if at >= series.next {
@@ -104,8 +106,11 @@ impl<K: Ord + Clone> Scraper<K> {
                 series.next = next_scrape(after, phase, interval);
             }
         }
-        let round = self.round;
-        self.series.retain(|_, series| series.round == round);
+        // Hardly ever is anything gone.
+        if named < self.series.len() {
+            let round = self.round;
+            self.series.retain(|_, series| series.round == round);
+        }
     }
 
     /// Counts `to` apart from now on, which was a part of `from` until now.

@@ -40,40 +40,6 @@ pub fn tree_input(value: f64) -> TreeInput {
     input
 }
 
-/// The inputs of one row, put down one after the other; those that are not there yet are missing.
-#[derive(Debug)]
-pub(super) struct TreeInputs<const N: usize> {
-    values: [TreeInput; N],
-    next: usize,
-}
-
-impl<const N: usize> Default for TreeInputs<N> {
-    fn default() -> Self {
-        Self {
-            values: [MISSING; N],
-            next: 0,
-        }
-    }
-}
-
-impl<const N: usize> TreeInputs<N> {
-    /// Adds the number as [`tree_input`] has it.
-    pub(super) fn push(&mut self, value: f64) {
-        self.put(tree_input(value));
-    }
-
-    /// Adds an input.
-    pub(super) fn put(&mut self, input: TreeInput) {
-        self.values[self.next] = input;
-        self.next += 1;
-    }
-
-    /// All of them.
-    pub(super) const fn values(self) -> [TreeInput; N] {
-        self.values
-    }
-}
-
 /// A node of a tree as it was learnt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Node {
@@ -86,6 +52,25 @@ pub enum Node {
         right: usize,
     },
     Leaf(f32),
+}
+
+/// A node of a tree as it serves: it sends left what is below the threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Split {
+    pub(super) feature: usize,
+    pub(super) threshold: TreeInput,
+    pub(super) missing_left: bool,
+    pub(super) left: Child,
+    pub(super) right: Child,
+}
+
+/// What a node leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Child {
+    /// The node at a word.
+    Node(usize),
+    /// A leaf, in units of the ensemble.
+    Leaf(i16),
 }
 
 /// Trees whose answers are added up.
@@ -155,6 +140,11 @@ impl Trees {
         let sum: i32 = leaves
             .map(|&start| i32::from(self.leaf(usize::from(start), &all)))
             .sum();
+        self.total(sum)
+    }
+
+    /// The answer whose leaves add up to `sum`.
+    pub(super) fn total(&self, sum: i32) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "a sum of few 16-bit numbers")]
         let sum = sum as f32;
         self.base + sum * self.unit
@@ -179,6 +169,31 @@ impl Trees {
             if is_leaf {
                 return word(at).cast_signed();
             }
+        }
+    }
+
+    /// The words at which the trees begin.
+    pub(super) fn roots(&self) -> impl Iterator<Item = usize> {
+        self.starts.iter().copied().map(usize::from)
+    }
+
+    /// The node at a word.
+    pub(super) fn split(&self, at: usize) -> Split {
+        let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
+        let split = word(at);
+        let child = |at: usize, is_leaf: u16| {
+            if split & is_leaf == 0 {
+                Child::Node(at)
+            } else {
+                Child::Leaf(word(at).cast_signed())
+            }
+        };
+        Split {
+            feature: usize::from(split & FEATURE),
+            threshold: word(at + 1).cast_signed(),
+            missing_left: split & MISSING_LEFT != 0,
+            left: child(at + 2, LEFT_IS_LEAF),
+            right: child(at + 2 + usize::from(split >> SKIP), RIGHT_IS_LEAF),
         }
     }
 

@@ -33,6 +33,7 @@
 //! [`Quantity::approximate_f64`]: crate::units::Quantity::approximate_f64
 
 mod behavior;
+mod by_pod;
 mod error;
 mod events;
 mod groups;
@@ -58,6 +59,7 @@ mod zero;
 pub use behavior::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, ScalingRules, SelectPolicy,
 };
+pub use by_pod::ByPod;
 pub use error::{MetricsApi, ReadError, ReplicasError};
 pub use events::{ScaleEvent, ScaleEvents};
 pub use groups::{PodGroups, Startup};

@@ -126,8 +126,10 @@ impl<T> Resources<T> {
     }
 
     /// The value that `of` gives for each resource.
-    pub fn from_fn(of: impl FnMut(Resource) -> T) -> Self {
-        Self(Resource::ALL.map(of))
+    pub fn from_fn(mut of: impl FnMut(Resource) -> T) -> Self {
+        // One by one, so that what `of` does with each is known where it is compiled.
+        let [cpu, memory, network_io, disk_io, disk] = Resource::ALL;
+        Self([of(cpu), of(memory), of(network_io), of(disk_io), of(disk)])
     }
 
     /// Values in the order of [`Resource::ALL`].

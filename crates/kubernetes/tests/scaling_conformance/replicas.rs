@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::hpa::{
-    self, Controller, FeatureGates, PodGroups, Proposal, Reading, Readings, ReplicaCalculator,
-    ReplicasError, Settings, Startup, Usage,
+    self, ByPod, Controller, FeatureGates, PodGroups, Proposal, Reading, Readings,
+    ReplicaCalculator, ReplicasError, Settings, Startup, Usage,
 };
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{
@@ -280,10 +280,10 @@ pub(crate) fn calculate_requests(given: &RequestsIn, _: &RequestsOut) -> Request
     let resource: ResourceName = given.resource.as_str().into();
     let container = given.container.as_deref().filter(|name| !name.is_empty());
     let found = hpa::requests(&pods, &resource, container, given.pod_level_resources_gate);
-    let owned = |requests: &BTreeMap<&str, i64>| {
+    let owned = |requests: &ByPod<'_, i64>| {
         requests
             .iter()
-            .map(|(pod, milli)| ((*pod).to_owned(), *milli))
+            .map(|(pod, milli)| (pod.to_owned(), *milli))
             .collect()
     };
     RequestsOut {
@@ -307,7 +307,7 @@ pub(crate) struct RatioOut {
     error: Option<ErrorOut>,
 }
 
-fn borrowed(amounts: &BTreeMap<String, i64>) -> BTreeMap<&str, i64> {
+fn borrowed(amounts: &BTreeMap<String, i64>) -> ByPod<'_, i64> {
     amounts
         .iter()
         .map(|(pod, milli)| (pod.as_str(), *milli))

@@ -106,7 +106,7 @@ impl ScaledPods {
             cost: Cost::default(),
             requests: requests(target),
             carriers: Carriers::default(),
-            seen: Seen::default(),
+            seen: Seen::of(Signal::from(target.resource)),
             each: 0.0,
         };
         let long_ago = SignedDuration::from_hours(-1);
@@ -126,22 +126,11 @@ impl ScaledPods {
         self.see(at);
         let floor = floor.clamp(1, self.target.bounds.max());
         self.autoscaler.set_min_replicas(floor);
-        let resource = name(self.target.resource);
-        let pods = self.seen.facts.iter().zip(&self.seen.measured);
-        let measured = pods.filter_map(|(pod, measured)| {
-            let measured = (*measured)?;
-            Some(autoscaler::metrics(
-                pod.name.clone(),
-                resource.clone(),
-                measured,
-            ))
-        });
-        let measured = measured.collect();
         let current = self.replicas();
-        let readings = autoscaler::resource(measured);
-        let wanted = self
-            .autoscaler
-            .reconcile(at, current, &self.seen.facts, &readings);
+        let Seen {
+            facts, readings, ..
+        } = &self.seen;
+        let wanted = self.autoscaler.reconcile(at, current, facts, readings);
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
     }
@@ -372,7 +361,7 @@ fn metric(target: &Target, share: f64) -> MetricSpec {
         Ok(percent) if is_whole => Wanted::Utilization(percent),
         _ => Wanted::AverageValue(milli(target.resource, request * share)),
     };
-    MetricSpec::new(Signal::Resource(name(target.resource)), wanted)
+    MetricSpec::new(Signal::from(target.resource), wanted)
 }
 
 fn requests(target: &Target) -> Requests {

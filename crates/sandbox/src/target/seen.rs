@@ -5,19 +5,24 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use crate::autoscaler::{self, Life};
+use evenkeel_core::scaling::hpa::{Reading, Readings};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
-use evenkeel_core::scaling::sample::Measurement;
+use evenkeel_core::scaling::sample::{Measurement, PodSample};
+use evenkeel_core::scaling::signal::Signal;
 
 /// The Pods as of the last tick, with their measurements. Most are as they were at the tick before, so that
 /// only those that changed are made anew.
-#[derive(Default)]
 pub(super) struct Seen {
+    /// What is measured of each.
+    signal: Signal,
     shown: Vec<Shown>,
     /// What is shown, as the HPA takes it.
     pub(super) facts: Vec<PodFacts>,
     /// The same, as sums take it.
     pub(super) shared: Vec<Arc<PodFacts>>,
     pub(super) measured: Vec<Option<Measurement>>,
+    /// What was measured, as the HPA takes it.
+    pub(super) readings: Readings,
 }
 
 /// What can change of a Pod.
@@ -31,6 +36,18 @@ pub(super) struct Shown {
 }
 
 impl Seen {
+    /// No Pods yet, of which `signal` is to be measured.
+    pub(super) fn of(signal: Signal) -> Self {
+        Self {
+            signal,
+            shown: Vec::new(),
+            facts: Vec::new(),
+            shared: Vec::new(),
+            measured: Vec::new(),
+            readings: Readings::default(),
+        }
+    }
+
     /// The Pod at this place is shown so from now on.
     pub(super) fn show(
         &mut self,
@@ -49,9 +66,11 @@ impl Seen {
             is_ready: _,
             is_deleted,
         } = shown;
+        // Names in the order in which Pods are made, which is the order that the HPA looks them up in.
+        let name = format!("{batch:08}-{number:06}");
         let pod = PodFacts {
             deleted: is_deleted,
-            ..autoscaler::pod(format!("{batch}-{number}"), Some(life), requests, at)
+            ..autoscaler::pod(name, Some(life), requests, at)
         };
         // What stood here and later has moved, if it is there at all.
         self.truncate(place);
@@ -64,6 +83,36 @@ impl Seen {
     pub(super) fn keep(&mut self, measured: Vec<Option<Measurement>>) {
         self.truncate(measured.len());
         self.measured = measured;
+        self.read();
+    }
+
+    /// Puts the measurements down for the HPA, each over the one that the same Pod had before.
+    fn read(&mut self) {
+        let answer = self.readings.others.remove(&self.signal);
+        let mut samples = match answer {
+            Some(Ok(Reading::Pods(samples))) => samples,
+            _ => Vec::new(),
+        };
+        let mut read = 0;
+        for (pod, measured) in self.facts.iter().zip(&self.measured) {
+            let Some(measurement) = *measured else {
+                continue;
+            };
+            match samples.get_mut(read) {
+                Some(sample) if sample.pod == pod.name => sample.measurement = measurement,
+                _ => {
+                    samples.truncate(read);
+                    samples.push(PodSample {
+                        pod: pod.name.clone(),
+                        measurement,
+                    });
+                }
+            }
+            read += 1;
+        }
+        samples.truncate(read);
+        let answer = Ok(Reading::Pods(samples));
+        self.readings.others.insert(self.signal.clone(), answer);
     }
 
     fn truncate(&mut self, pods: usize) {

@@ -3,7 +3,8 @@
 //! Differences are divided by the mean of the last four hours, so that a load that is twice as large
 //! reads the same. What is not known, as a day before there was one, is missing, which trees have a way for.
 
-use crate::forecast::trees::{TreeInput, TreeInputs};
+use crate::forecast::tree_inputs::TreeInputs;
+use crate::forecast::trees::TreeInput;
 use crate::units::{count_as_f64, i64_as_f64};
 
 /// The number of inputs.

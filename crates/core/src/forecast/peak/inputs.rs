@@ -3,7 +3,8 @@
 use std::f64::consts::TAU;
 
 use super::lookback::Lookback;
-use crate::forecast::trees::{TreeInput, TreeInputs};
+use crate::forecast::tree_inputs::TreeInputs;
+use crate::forecast::trees::TreeInput;
 use crate::units::{count_as_f64, i64_as_f64};
 
 /// The number of inputs.

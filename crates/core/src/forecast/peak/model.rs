@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use super::inputs::{INPUTS, Inputs};
 use super::quantiles::{LEVELS, Quantiles};
 use crate::fnv::fnv1a;
+use crate::forecast::tree_table::TreeTable;
 use crate::forecast::trees::{Trees, TreesError};
 
 /// The weights that are shipped; the README beside them names the command, the data and its licences.
@@ -21,6 +22,8 @@ const MAGIC: &[u8; 8] = b"evkpeak1";
 #[derive(Debug, Clone, PartialEq)]
 pub struct GlobalPeaks {
     levels: [Trees; LEVELS.len()],
+    /// The same trees, where they are small enough to be asked together.
+    table: Option<TreeTable<{ LEVELS.len() }>>,
 }
 
 /// Trees of one target, whose answers are added to those of `global`; for [`LEVELS`] from the median
@@ -70,20 +73,22 @@ impl GlobalPeaks {
 
     /// Weights, in the order of [`LEVELS`].
     #[must_use]
-    pub const fn new(levels: [Trees; LEVELS.len()]) -> Self {
-        Self { levels }
+    pub fn new(levels: [Trees; LEVELS.len()]) -> Self {
+        let table = TreeTable::of(&levels);
+        Self { levels, table }
     }
 
-    /// The rise to the quantile at [`LEVELS`]`[level]`, over the scale of the inputs.
-    #[must_use]
-    pub fn rise(&self, level: usize, inputs: &Inputs) -> f32 {
-        self.levels[level].score(&inputs.values)
-    }
-
-    /// The rises to the quantiles at [`LEVELS`].
+    /// The rises to the quantiles at [`LEVELS`], over the scale of the inputs.
     #[must_use]
     pub fn rises(&self, inputs: &Inputs) -> [f32; LEVELS.len()] {
-        std::array::from_fn(|level| self.rise(level, inputs))
+        let Some(table) = &self.table else {
+            return self
+                .levels
+                .each_ref()
+                .map(|trees| trees.score(&inputs.values));
+        };
+        let sums = table.sums(&inputs.values);
+        std::array::from_fn(|level| self.levels[level].total(sums[level]))
     }
 
     /// The quantiles of the largest load, with the target's own trees where there are any.
@@ -187,7 +192,9 @@ impl OwnPeaks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forecast::trees::Node;
+    use crate::forecast::trees::{MISSING, Node, tree_input};
+    use crate::random::Random;
+    use crate::units::count_as_f64;
 
     fn constant(value: f32) -> Trees {
         Trees::new(0.0, &[vec![Node::Leaf(value)]]).unwrap()
@@ -229,6 +236,33 @@ mod tests {
         assert!(shipped.encode().len() < 500_000);
         let quantiles = shipped.quantiles(None, &inputs());
         assert!(quantiles.median() > 0.0, "{quantiles:?}");
+    }
+
+    #[test]
+    fn the_shipped_weights_are_asked_together_and_answer_as_each_for_itself() {
+        let shipped = GlobalPeaks::shipped();
+        assert!(shipped.table.is_some());
+        let one_by_one = GlobalPeaks {
+            table: None,
+            ..GlobalPeaks::clone(&shipped)
+        };
+        let random = Random::new(1);
+        for row in 0..500 {
+            let of_row = random.stream(&format!("row {row}"));
+            let mut asked = inputs();
+            for (place, value) in (0..).zip(&mut asked.values) {
+                // Mostly near the middle, now and then far out or missing.
+                let near = of_row.stream("near").below(place, 4096);
+                let far = of_row.stream("far").below(place, 65_536);
+                *value = match of_row.stream("kind").below(place, 10) {
+                    0 => MISSING,
+                    1 => tree_input(count_as_f64(far) / 4096.0 - 8.0),
+                    _ => tree_input(count_as_f64(near) / 4096.0 - 0.5),
+                };
+            }
+            let bits = |global: &GlobalPeaks| global.rises(&asked).map(f32::to_bits);
+            assert_eq!(bits(&shipped), bits(&one_by_one), "{asked:?}");
+        }
     }
 
     #[test]

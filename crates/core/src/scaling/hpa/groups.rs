@@ -1,9 +1,8 @@
 //! The groups into which a target's Pods fall, each of which counts differently.
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
 
+use super::by_pod::ByPod;
 use crate::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
 use crate::scaling::sample::Measurement;
 
@@ -36,11 +35,12 @@ impl<'a> PodGroups<'a> {
     /// alone, whose usage is high while a Pod starts.
     pub fn new(
         pods: &'a [PodFacts],
-        measured: &BTreeMap<&str, Measurement>,
+        measured: &ByPod<'_, Measurement>,
         startup: Option<Startup>,
         now: Timestamp,
     ) -> Self {
         let mut groups = Self::default();
+        let mut measured = measured.lookups();
         for pod in pods {
             let name = pod.name.as_str();
             if pod.deleted || pod.phase == PodPhase::Failed {

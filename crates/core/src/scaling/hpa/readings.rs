@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::by_pod::ByPod;
 use super::error::{MetricsApi, ReadError, ReplicasError};
 use crate::scaling::pod::PodFacts;
 use crate::scaling::sample::{Measurement, PodMetrics, PodSample, ValueSample};
@@ -52,8 +53,8 @@ impl Reading {
 pub struct Readings {
     /// Usage of the Pods by container, for Resource and ContainerResource metrics.
     pub resource: Result<Vec<PodMetrics>, String>,
-    /// The answers for signals of other types, and for those of one container where it was asked for by
-    /// itself.
+    /// The answers for signals of other types, and for those of a resource that were asked for by themselves,
+    /// as of one container.
     pub others: BTreeMap<Signal, Result<Reading, String>>,
 }
 
@@ -83,7 +84,7 @@ pub(super) struct PodUsage<'a> {
     /// The end of the first window.
     pub(super) timestamp: Option<Timestamp>,
     /// The measured Pods.
-    pub(super) by_pod: BTreeMap<&'a str, Measurement>,
+    pub(super) by_pod: ByPod<'a, Measurement>,
 }
 
 /// The readings of one HPA, with its namespace, which stands in errors.

@@ -1,7 +1,6 @@
 //! Requests of Pods, which utilisation is a share of.
 
-use std::collections::BTreeMap;
-
+use super::by_pod::ByPod;
 use super::error::ReplicasError;
 use crate::scaling::pod::{ContainerFacts, PodFacts, Requests};
 use crate::scaling::signal::ResourceName;
@@ -19,7 +18,7 @@ pub fn requests<'a>(
     resource: &ResourceName,
     container: Option<&str>,
     pod_level_resources: bool,
-) -> Result<BTreeMap<&'a str, i64>, ReplicasError> {
+) -> Result<ByPod<'a, i64>, ReplicasError> {
     let of = |pod: &'a PodFacts| {
         let request = request(pod, resource, container, pod_level_resources)?;
         Ok((pod.name.as_str(), request))

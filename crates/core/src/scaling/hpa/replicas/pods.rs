@@ -3,9 +3,8 @@
 //! Pods that are not ready, or not measured, are assumed to use what makes the change smaller, and
 //! what is assumed of them never turns its direction.
 
-use std::collections::BTreeMap;
-
 use super::{Proposal, ReplicaCalculator};
+use crate::scaling::hpa::by_pod::ByPod;
 use crate::scaling::hpa::error::ReplicasError;
 use crate::scaling::hpa::groups::PodGroups;
 use crate::scaling::hpa::requests::requests;
@@ -33,12 +32,13 @@ pub struct Usage {
 /// # Errors
 /// No value belongs to a request.
 pub fn resource_utilization(
-    values: &BTreeMap<&str, i64>,
-    requests: &BTreeMap<&str, i64>,
+    values: &ByPod<'_, i64>,
+    requests: &ByPod<'_, i64>,
     target: i32,
 ) -> Result<Usage, ReplicasError> {
     let (mut used, mut requested, mut pods) = (0_i64, 0_i64, 0_i64);
-    for (pod, value) in values {
+    let mut requests = requests.lookups();
+    for (pod, value) in values.iter() {
         if let Some(request) = requests.get(pod) {
             used = used.wrapping_add(*value);
             requested = requested.wrapping_add(*request);
@@ -58,10 +58,10 @@ pub fn resource_utilization(
 
 /// The mean over the Pods that have a value, against a target in thousandths
 /// (`GetMetricUsageRatio`); the mean is cut off to a whole number. There is at least one value.
-pub fn metric_usage(values: &BTreeMap<&str, i64>, target: i64) -> Usage {
+pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> Usage {
     let used = values
-        .values()
-        .fold(0_i64, |sum, value| sum.wrapping_add(*value));
+        .iter()
+        .fold(0_i64, |sum, (_, value)| sum.wrapping_add(*value));
     let pods = i64::try_from(values.len()).unwrap_or(i64::MAX).max(1);
     let average = used / pods;
     Usage {
@@ -76,11 +76,11 @@ struct Comparison<'a> {
     /// A utilisation or an amount per Pod.
     target: Target,
     /// Requests by Pod, for a utilisation.
-    requests: BTreeMap<&'a str, i64>,
+    requests: ByPod<'a, i64>,
 }
 
 impl Comparison<'_> {
-    fn usage(&self, values: &BTreeMap<&str, i64>) -> Result<Usage, ReplicasError> {
+    fn usage(&self, values: &ByPod<'_, i64>) -> Result<Usage, ReplicasError> {
         match self.target {
             Target::Utilization(percent) => resource_utilization(values, &self.requests, percent),
             Target::AverageValue(target) | Target::Value(target) => {
@@ -101,14 +101,21 @@ impl Comparison<'_> {
         }
     }
 
-    /// Gives a value to the Pods that have none of their own, for the direction of `ratio`. Exactly
+    /// The values with one for the Pods that have none of their own, for the direction of `ratio`. Exactly
     /// at the target nothing is assumed.
-    fn assume<'p>(&self, ratio: f64, groups: &PodGroups<'p>, values: &mut BTreeMap<&'p str, i64>) {
+    fn assume<'p>(
+        &self,
+        ratio: f64,
+        groups: &PodGroups<'p>,
+        values: ByPod<'p, i64>,
+    ) -> ByPod<'p, i64> {
         if ratio < 1.0 {
-            values.extend(groups.missing.iter().map(|&pod| (pod, self.fallback(pod))));
+            values.and(groups.missing.iter().map(|&pod| (pod, self.fallback(pod))))
         } else if ratio > 1.0 {
             let idle = groups.missing.iter().chain(&groups.unready);
-            values.extend(idle.map(|&pod| (pod, 0)));
+            values.and(idle.map(|&pod| (pod, 0)))
+        } else {
+            values
         }
     }
 }
@@ -129,7 +136,7 @@ impl<'a> ReplicaCalculator<'a> {
                 let gates = self.controller.feature_gates;
                 requests(self.pods, resource, container, gates.pod_level_resources)
             }
-            Target::AverageValue(_) | Target::Value(_) => Ok(BTreeMap::new()),
+            Target::AverageValue(_) | Target::Value(_) => Ok(ByPod::default()),
         };
         let comparison = || {
             Ok(Comparison {
@@ -157,7 +164,7 @@ impl<'a> ReplicaCalculator<'a> {
         let comparison = || {
             Ok(Comparison {
                 target,
-                requests: BTreeMap::new(),
+                requests: ByPod::default(),
             })
         };
         let proposal = self.compare(measured.collect(), None, comparison)?;
@@ -170,7 +177,7 @@ impl<'a> ReplicaCalculator<'a> {
     /// Replicas for values of Pods; `comparison` is only asked for once a Pod counts.
     fn compare(
         &self,
-        mut measured: BTreeMap<&'a str, Measurement>,
+        measured: ByPod<'a, Measurement>,
         resource: Option<&ResourceName>,
         comparison: impl FnOnce() -> Result<Comparison<'a>, ReplicasError>,
     ) -> Result<Proposal, ReplicasError> {
@@ -178,15 +185,13 @@ impl<'a> ReplicaCalculator<'a> {
             return Err(ReplicasError::NoPods);
         }
         let groups = PodGroups::new(self.pods, &measured, self.startup(resource), self.now);
-        for pod in groups.ignored.iter().chain(&groups.unready) {
-            measured.remove(pod);
-        }
+        let others = groups.ignored.iter().chain(&groups.unready).copied();
+        let measured = measured.without(others.collect());
         if measured.is_empty() {
             return Err(ReplicasError::NoReadyMetrics);
         }
         let comparison = comparison()?;
-        let values = measured.into_iter().map(|(pod, one)| (pod, one.value));
-        let values = values.collect();
+        let values = measured.map(|one| one.value);
         let usage = comparison.usage(&values)?;
         Ok(Proposal {
             replicas: self.replicas(usage.ratio, &groups, &comparison, values)?,
@@ -202,7 +207,7 @@ impl<'a> ReplicaCalculator<'a> {
         ratio: f64,
         groups: &PodGroups<'a>,
         comparison: &Comparison<'_>,
-        mut values: BTreeMap<&'a str, i64>,
+        values: ByPod<'a, i64>,
     ) -> Result<i32, ReplicasError> {
         let current = self.spec_replicas;
         let is_up_with_unready = ratio > 1.0 && !groups.unready.is_empty();
@@ -213,7 +218,7 @@ impl<'a> ReplicaCalculator<'a> {
                 replicas_ceil(ratio * count_as_f64(groups.ready))
             });
         }
-        comparison.assume(ratio, groups, &mut values);
+        let values = comparison.assume(ratio, groups, values);
         let adjusted = comparison.usage(&values)?.ratio;
         let is_turned = (ratio < 1.0 && adjusted > 1.0) || (ratio > 1.0 && adjusted < 1.0);
         if is_turned || self.tolerances.contain(adjusted) {
