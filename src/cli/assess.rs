@@ -46,6 +46,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             Output::Html(path) => output_file::write(path, page::html(&assessment))?,
         }
     }
+    if assessment.is_empty() {
+        let of = |option: &str, value: &Option<String>| {
+            let value = value.as_ref();
+            value.map_or_else(String::new, |value| format!(" with {option} {value}"))
+        };
+        return Err(Failure::work(format_args!(
+            "there is no HPA and no ScaledObject to assess{}{}",
+            of("--namespace", &args.namespace),
+            of("--selector", &args.selector)
+        )));
+    }
     assessment.without_any_series().map_or(Ok(()), Err)
 }
 

@@ -59,7 +59,8 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,
-    conflicts::check,
+    conflicts::conflicts,
+    conflicts::problems,
     waiting::check,
     leftovers::check,
 ];

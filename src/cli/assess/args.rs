@@ -59,7 +59,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, short = 'l', value_name = "LABELS")]
     pub(super) selector: Option<String>,
 
-    /// Days of the past to look at; less where there is less
+    /// Days of the past to look at, from 7 to 14; less where there is less
     #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(u32).range(7..=14))]
     pub(super) days: u32,
 

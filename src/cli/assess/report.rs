@@ -77,6 +77,11 @@ impl Assessment {
         }
     }
 
+    /// True where there was no HPA to assess.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
     /// The failure where the loads of HPAs were asked for and none has any series: it is another
     /// cluster's Prometheus, or one without cAdvisor.
     pub(super) fn without_any_series(&self) -> Option<Failure> {

@@ -161,7 +161,7 @@ impl Columns {
             (None, &[only]) => only,
             (None, _) => {
                 return Err(format!(
-                    "has several columns of values; say which with --column: {}",
+                    "has several columns of values: {}; accepted: one, or --column NAME where the command has it",
                     list()
                 ));
             }

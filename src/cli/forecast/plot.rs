@@ -19,7 +19,7 @@ use super::workload::{self, Workload};
 use super::{output_file, picture, service};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::units::{Quantity, Ratio, Resource};
+use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::target::{self, GRID, Outcome, Target};
 
 const EXAMPLES: &str = "\
@@ -260,7 +260,7 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
             trusted_share: Some(forecasts.trusted_share),
             trust: forecasts.trust.to_string(),
         },
-        notes: notes(gridded),
+        notes: notes(gridded, target, outcome),
         points: points(outcome),
     }
 }
@@ -274,8 +274,18 @@ fn named(model: ModelSet, last: Option<&str>) -> String {
 }
 
 /// Properties of the data that the figures depend on.
-fn notes(gridded: &Gridded) -> Vec<String> {
+fn notes(gridded: &Gridded, target: &Target, outcome: &Outcome) -> Vec<String> {
     let mut notes = Vec::new();
+    let most = target.bounds.max();
+    let full = outcome.points.iter();
+    let full = full.filter(|point| point.replicas.min(point.plain) >= most);
+    let share = count_as_f64(full.count()) / count_as_f64(outcome.points.len().max(1));
+    if share >= 0.01 {
+        notes.push(format!(
+            "both are at --max {most} for {:.0} % of the time, where neither can do more",
+            share * 100.0
+        ));
+    }
     if gridded.step > GRID {
         notes.push(format!(
             "samples are {} s apart and the load between them is taken as a line: forecasts look better than on a load that moves there too",

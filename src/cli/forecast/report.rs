@@ -194,7 +194,13 @@ impl Plot {
             ));
         }
         parts.extend(coverage80.map(|share| format!("{} inside the 80% interval", percent(share))));
-        parts.extend(trusted_share.map(|share| format!("trusted {} of the time", percent(share))));
+        let by = match of {
+            ForecastOf::Load => "",
+            ForecastOf::Largest => " by what floors on it were worth",
+        };
+        parts.extend(
+            trusted_share.map(|share| format!("trusted {} of the time{by}", percent(share))),
+        );
         parts.push(format!("now {trust}"));
         format!("Forecast: {}", parts.join("; "))
     }

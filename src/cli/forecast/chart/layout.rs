@@ -75,11 +75,31 @@ pub(in crate::cli) fn draw(figure: &Figure) -> String {
 pub(super) fn heading(svg: &mut Svg, title: &str, notes: &[String]) -> f64 {
     svg.text(Place::new(LEFT, 36.0), TITLE, title);
     let mut y = 40.0;
-    for note in notes {
+    for line in notes.iter().flat_map(|note| lines(note)) {
         y += 20.0;
-        svg.text(Place::new(LEFT, y), NOTE, note);
+        svg.text(Place::new(LEFT, y), NOTE, &line);
     }
     y + 12.0
+}
+
+/// The characters of a note that the page is surely wide enough for.
+const LINE: usize = 150;
+
+/// A text broken at spaces, where a line would be longer than the page is wide.
+fn lines(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= LINE {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// Height of a panel whose share is 1, where panels begin at `upper`.

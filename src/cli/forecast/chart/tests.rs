@@ -25,7 +25,10 @@ fn band(second: i64, upper: f64) -> BandPoint {
 fn figure(points: Vec<Point>) -> Figure {
     Figure {
         title: "shop/web & <co>".to_owned(),
-        notes: vec!["a note".to_owned()],
+        notes: vec![
+            "a note".to_owned(),
+            "word ".repeat(40).trim_end().to_owned(),
+        ],
         from: at(0),
         to: at(3600),
         zone: TimeZone::UTC,

@@ -82,6 +82,11 @@ fn scale(samples: &mut [Sample], args: &Args) -> Result<Result<(), String>, Fail
         workload::scale(samples, factor);
         return Ok(Ok(()));
     };
+    if base_units(Resource::Cpu, peak) <= 0.0 {
+        return Err(Failure::call(
+            "--peak is 0; accepted: cores above 0, such as 6 or 500m",
+        ));
+    }
     let values = samples.iter().filter_map(|sample| sample.value);
     let largest = values.fold(0.0, f64::max);
     if largest <= 0.0 {

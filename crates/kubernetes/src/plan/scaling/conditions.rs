@@ -7,6 +7,7 @@ use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus, settle};
 use crate::excerpt::excerpt;
 use evenkeel_core::forecast::{Distrust, HeldOutDay, TrafficModel, Trust};
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport, TrafficReport};
 use evenkeel_core::scaling::trial::Tried;
 use evenkeel_core::scaling::worth::{self, Verdict};
@@ -40,6 +41,14 @@ pub const CONFLICTS: [&str; 4] = [
     FLOOR_CONTESTED,
     REPLICAS_CONTESTED,
 ];
+
+/// True for the condition of what keeps a target from being scaled, or from being scaled by all that was asked for,
+/// and is none of [`CONFLICTS`] and no pause of its user's.
+#[must_use]
+pub fn is_problem(kind: &str) -> bool {
+    let told_elsewhere = CONFLICTS.contains(&kind) || kind == Problem::PAUSED;
+    kind == RECORD_DAMAGED || (Problem::KINDS.contains(&kind) && !told_elsewhere)
+}
 
 /// The conditions of the HPA's algorithm, where it is run here.
 const HPA: [&str; 4] = [
@@ -226,10 +235,12 @@ fn explained(accepted: &AcceptedTraffic) -> String {
         explained_without,
         ..
     } = held_out;
+    let is_cpu = *utilisation == Signal::CPU.label();
+    let unit = if is_cpu { " millicores" } else { "" };
     format!(
         "the traffic explains {} of a day that the model had not seen ({} from replicas and time alone), with a mean \
-         error of {error:.1} of {utilisation} each ({linear_error:.1} by its linear part alone); fitted on {from:.0} \
-         to {to:.0}",
+         error of {error:.1}{unit} of {utilisation} each ({linear_error:.1} by its linear part alone); fitted on \
+         {from:.0} to {to:.0}",
         percent(*explained),
         percent(*explained_without)
     )
