@@ -5,9 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scrape::Timing;
+use evenkeel_core::forecast::Minutes;
+use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::{Ratio, Resource};
+use evenkeel_core::scaling::trial::{Trial, TrialPods};
+use evenkeel_core::units::{Ratio, Resource, narrowed};
 
 fn target(start_up: i64) -> Target {
     Target {
@@ -162,6 +165,42 @@ proptest! {
                 prop_assert!((2..=20).contains(&point.floor) && point.floor <= point.replicas.max(20));
             }
             prop_assert_eq!(quietly(&target(start_up), model, &load), outcome);
+        }
+    }
+}
+
+/// The gate of floors looks at a trial by the minute, which is a sketch of the HPA for the sake of time. It is not to
+/// say something else than the HPA's own algorithm.
+#[test]
+fn the_hpa_of_a_trial_comes_to_what_the_hpa_itself_does() {
+    let noisy = |load: Series| with_noise(load, 0.03, Random::new(7));
+    let steps = series(
+        (0..5760)
+            .map(|tick| Some(if tick % 480 < 60 { 4000.0 } else { 1500.0 }))
+            .collect(),
+    );
+    for (name, load) in [("hills", noisy(hills(5760))), ("steps", noisy(steps))] {
+        for start_up in [30, 90, 300] {
+            let target = target(start_up);
+            let (_, cost) = plain(&target, &load);
+            let horizon = quietly(&target, ModelSet::Naive, &load).horizon;
+            let pods = TrialPods::new(target.capacity, target.bounds, &horizon);
+            let means = load.values().chunks(4).map(|minute| {
+                let known: Vec<f64> = minute.iter().copied().flatten().collect();
+                narrowed(known.iter().sum::<f64>() / 4.0).unwrap()
+            });
+            let minutes = Minutes::new(load.start().as_second(), means.collect());
+            let tried = Trial::over(&minutes, 0, &pods, |_| None)
+                .tried(1.0)
+                .unwrap()
+                .plain;
+            let under = tried.under * 86_400.0 / cost.under_provisioned_seconds;
+            let replicas = tried.replicas * 24.0 / cost.replica_hours;
+            assert!((0.6..1.6).contains(&under), "{name} {start_up}: {under}");
+            assert!(
+                (0.94..1.06).contains(&replicas),
+                "{name} {start_up}: {replicas}"
+            );
         }
     }
 }
