@@ -1,7 +1,7 @@
 //! The past of loads, minute by minute, from Prometheus.
 //!
 //! A few questions at a time, each for some workloads of one namespace and as many minutes as an
-//! answer may hold. A time at which a Pod was new has no sum there, since nobody tells whether it
+//! answer may hold. A time at which more than one Pod in fifty was new has no sum there, since nobody tells whether it
 //! carried load by then: up to a quarter of an hour of these is taken to lie on a line.
 
 use std::collections::{BTreeMap, HashMap};

@@ -20,6 +20,7 @@ use super::source::PrometheusSource;
 use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
+use evenkeel_core::scaling::sum::NEGLIGIBLE;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::pod_names;
@@ -126,7 +127,8 @@ impl Aggregate {
 }
 
 /// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads, at the times at
-/// which all Pods had been measured two windows before.
+/// which all Pods had been measured two windows before, but for as small a share as is [`NEGLIGIBLE`] in what is
+/// measured now: of a workload of hundreds one is always new.
 #[must_use]
 pub fn settled_by_workload(
     aggregate: Aggregate,
@@ -138,9 +140,13 @@ pub fn settled_by_workload(
     let new = format!(
         "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset {ago}ms))"
     );
-    let by_workload = |pods: &str| by_workload(aggregate, pods, workloads);
-    let (all, new) = (by_workload(pods), by_workload(&new));
-    format!("{all} unless on (namespace, workload) {new}")
+    let all = by_workload(aggregate, pods, workloads);
+    let [new, count] = [&*new, pods].map(|pods| by_workload(Aggregate::Count, pods, workloads));
+    // One new Pod to so many others.
+    let share = NEGLIGIBLE + 1;
+    format!(
+        "{all} unless on (namespace, workload) ({new} * {share} > on (namespace, workload) {count})"
+    )
 }
 
 /// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads.
@@ -412,8 +418,9 @@ mod tests {
             SignedDuration::from_secs(120),
         );
         let (all, new) = query
-            .split_once(" unless on (namespace, workload) ")
+            .split_once(" unless on (namespace, workload) (")
             .unwrap();
+        let (new, count) = new.split_once(" * 51 > on (namespace, workload) ").unwrap();
         assert_eq!(
             all,
             by_workload(Aggregate::Sum, "pods", &Workloads::In(&["a"]))
@@ -422,8 +429,10 @@ mod tests {
             "(pods unless on (namespace, pod) last_over_time((pods)[1s:1s] offset 240000ms))";
         assert_eq!(
             new,
-            by_workload(Aggregate::Sum, pods, &Workloads::In(&["a"]))
+            by_workload(Aggregate::Count, pods, &Workloads::In(&["a"]))
         );
+        let all = by_workload(Aggregate::Count, "pods", &Workloads::In(&["a"]));
+        assert_eq!(count.strip_suffix(')'), Some(&*all));
     }
 
     #[test]

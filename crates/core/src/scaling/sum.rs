@@ -17,7 +17,7 @@ use crate::units::Amount;
 /// One Pod in this many may settle, be missing or have ceased to carry load while the sum counts as
 /// certain: its share is less than what is noise in any load, and of hundreds of Pods there is
 /// always one that comes or goes.
-const NEGLIGIBLE: usize = 50;
+pub const NEGLIGIBLE: usize = 50;
 
 /// The time from which on a Pod that is ready uses what it is to use: the compilers and caches of its
 /// start go on for a while, and the counters that exporters show are up to 15 s old.

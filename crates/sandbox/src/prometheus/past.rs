@@ -30,13 +30,19 @@ type Name = (String, String);
 type Sums = BTreeMap<Name, Sum>;
 
 /// The sum over the Pods of one workload.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Sum {
     used: Resources<f64>,
-    /// The number of them.
-    pods: u32,
-    /// When the newest of the Pods was first measured.
-    newest: SignedDuration,
+    /// When each of the Pods was first measured.
+    pods: Vec<SignedDuration>,
+}
+
+impl Sum {
+    /// True where all but a negligible share of the Pods were measured by then.
+    fn is_settled(&self, by: SignedDuration, share: usize) -> bool {
+        let new = self.pods.iter().filter(|first| **first > by);
+        new.count() * share <= self.pods.len()
+    }
 }
 
 /// The past; clones share it.
@@ -82,7 +88,12 @@ impl Past {
         form: &BTreeMap<String, String>,
         timeline: &Timeline,
     ) -> Option<Vec<Value>> {
-        let (aggregate, name, ago) = within_by_workload(form.get("query")?)?;
+        let Asked {
+            aggregate,
+            pods: name,
+            ago,
+            share,
+        } = within_by_workload(form.get("query")?)?;
         let mut all = Resource::ALL.into_iter();
         let resource = all.find(|resource| POD_METRICS[*resource].1 == name)?;
         let number = |field: &str| form.get(field)?.parse::<f64>().ok();
@@ -95,10 +106,10 @@ impl Past {
             let scenario = timeline.at(Timestamp::UNIX_EPOCH.checked_add(time).ok()?);
             let settled = scenario.saturating_sub(ago);
             let sums = self.at(scenario).into_iter();
-            for (name, sum) in sums.filter(|(_, sum)| sum.newest <= settled) {
+            for (name, sum) in sums.filter(|(_, sum)| sum.is_settled(settled, share)) {
                 let value = match aggregate {
                     Aggregate::Sum => in_base_unit(resource, sum.used[resource]).to_string(),
-                    Aggregate::Count => sum.pods.to_string(),
+                    Aggregate::Count => sum.pods.len().to_string(),
                 };
                 points.entry(name).or_default().push(json!([at, value]));
             }
@@ -127,8 +138,8 @@ impl Past {
         let sums = self.before.sums(time.abs());
         sums.map(|(workload, used, pods)| {
             let name = name_of(&workload.namespace, &workload.name);
-            let newest = SignedDuration::MIN;
-            (name, Sum { used, pods, newest })
+            let pods = vec![SignedDuration::MIN; usize::try_from(pods).unwrap_or_default()];
+            (name, Sum { used, pods })
         })
         .collect()
     }
@@ -146,10 +157,23 @@ enum Aggregate {
     Count,
 }
 
-/// The aggregate and the query by Pod in a query for it by workload of what that gives, and how long ago all Pods of
-/// a workload have to have been measured for it to have one.
-fn within_by_workload(query: &str) -> Option<(Aggregate, &str, SignedDuration)> {
-    let (all, new) = query.split_once(" unless on (namespace, workload) ")?;
+/// What a query asks for by workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Asked<'q> {
+    aggregate: Aggregate,
+    /// The query by Pod.
+    pods: &'q str,
+    /// How long ago Pods have to have been measured.
+    ago: SignedDuration,
+    /// Of how many Pods one may be newer.
+    share: usize,
+}
+
+/// What is asked for; `None` for another query than the service's.
+fn within_by_workload(query: &str) -> Option<Asked<'_>> {
+    let (all, new) = query.split_once(" unless on (namespace, workload) (")?;
+    let (new, _) = new.split_once(" > on (namespace, workload) ")?;
+    let (new, share) = new.rsplit_once(" * ")?;
     let (aggregate, rest) = all.split_once(" by (namespace, workload) ")?;
     let aggregate = match aggregate {
         "sum" => Aggregate::Sum,
@@ -162,8 +186,12 @@ fn within_by_workload(query: &str) -> Option<(Aggregate, &str, SignedDuration)> 
         format!("({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset ");
     let (_, ago) = new.split_once(&new_pods)?;
     let (ago, _) = ago.split_once("ms))")?;
-    let ago = SignedDuration::from_millis(ago.parse().ok()?);
-    Some((aggregate, pods, ago))
+    Some(Asked {
+        aggregate,
+        pods,
+        ago: SignedDuration::from_millis(ago.parse().ok()?),
+        share: share.parse().ok()?,
+    })
 }
 
 /// The sums over the Pods of each workload, as last scraped at `at`; `since` is when each Pod was first
@@ -182,12 +210,10 @@ fn sums(
         let first = before.remove(&pod).unwrap_or(at);
         let sum = sums.entry(name).or_insert(Sum {
             used: Resources::default(),
-            pods: 0,
-            newest: first,
+            pods: Vec::new(),
         });
         sum.used = Resources::from_fn(|resource| sum.used[resource] + sample.used[resource]);
-        sum.pods += 1;
-        sum.newest = sum.newest.max(first);
+        sum.pods.push(first);
         since.insert(pod, first);
     }
     sums
@@ -209,7 +235,9 @@ mod tests {
             "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset 20000ms))"
         );
         let (all, new) = (sums(pods), sums(&new));
-        format!("{all} unless on (namespace, workload) {new}")
+        format!(
+            "{all} unless on (namespace, workload) ({new} * 51 > on (namespace, workload) {all})"
+        )
     }
 
     fn past_of(length: SignedDuration) -> Past {
@@ -252,12 +280,13 @@ mod tests {
             let used = Resources::from_fn(|_| cores * 1000.0);
             let sum = |workload: &str, newest| {
                 let name = ("shop".to_owned(), format!("Deployment/{workload}"));
-                let newest = SignedDuration::from_secs(newest);
-                let pods = 3;
-                (name, Sum { used, pods, newest })
+                let mut pods = vec![SignedDuration::from_secs(newest)];
+                let others: usize = if workload == "large" { 50 } else { 2 };
+                pods.extend(vec![SignedDuration::from_secs(-60); others]);
+                (name, Sum { used, pods })
             };
-            // One has a new Pod at each scrape.
-            let sums = Sums::from([sum("web", -60), sum("new", second)]);
+            // Two have a new Pod at each scrape, of which it is one of many in one.
+            let sums = Sums::from([sum("web", -60), sum("new", second), sum("large", second)]);
             past.note(SignedDuration::from_secs(second), sums);
         }
         let form = |query: String| {
@@ -273,13 +302,13 @@ mod tests {
         let found = past.answer(&form(by_workload("pod_cpu")), &timeline);
         let labels = json!({"namespace": "shop", "workload": "Deployment/web"});
         let points = json!([[1007.5, "1"], [1030.0, "2"]]);
-        assert_eq!(
-            found,
-            Some(vec![json!({"metric": labels, "values": points})])
-        );
+        let large = json!({"namespace": "shop", "workload": "Deployment/large"});
+        let both = [large, labels].map(|labels| json!({"metric": labels, "values": points}));
+        assert_eq!(found, Some(both.to_vec()));
         let counts = by_workload("pod_cpu").replace("sum by", "count by");
         let found = past.answer(&form(counts), &timeline).unwrap();
-        assert_eq!(found[0]["values"], json!([[1007.5, "3"], [1030.0, "3"]]));
+        assert_eq!(found[0]["values"], json!([[1007.5, "51"], [1030.0, "51"]]));
+        assert_eq!(found[1]["values"], json!([[1007.5, "3"], [1030.0, "3"]]));
         assert_eq!(past.answer(&form("pod_cpu".to_owned()), &timeline), None);
         let unsettled = by_workload("pod_cpu");
         let (unsettled, _) = unsettled.split_once(" unless on (namespace, w").unwrap();
