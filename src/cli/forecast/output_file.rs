@@ -22,7 +22,7 @@ pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(
     written.map_err(|error| refused(path, &error))
 }
 
-/// Writes a file in one step: whatever ends it before leaves the file as it was.
+/// Writes a file in one step: whatever ends it before leaves the file as it was. Its permissions stay.
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let mut beside = tempfile::Builder::new();
@@ -31,6 +31,9 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = beside.tempfile_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(contents)?;
+    if let Ok(before) = path.metadata() {
+        file.as_file().set_permissions(before.permissions())?;
+    }
     file.persist(path)?;
     Ok(())
 }
@@ -113,6 +116,15 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), contents);
         }
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let of = |mode| std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&path, of(0o600)).unwrap();
+            write(&path, "private").unwrap();
+            let mode = path.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
         assert!(write(&folder.path().join("none/model"), "").is_err());
     }
 }
