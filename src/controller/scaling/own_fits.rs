@@ -15,6 +15,7 @@
 //! up to the target's hour of the day, and the same past gives the same trees.
 
 mod models;
+mod network;
 mod pasts;
 mod steps;
 mod traffic;
@@ -29,6 +30,7 @@ use jiff::SignedDuration;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use self::network::LastNetwork;
 use self::pasts::Pasts;
 use self::steps::{Span, Steps};
 use super::metrics::{FitOutcome, Metrics};
@@ -56,6 +58,7 @@ pub(super) struct OwnFits {
     settings: OwnSettings,
     /// The file with the network of `swish-net`, where there is one.
     swish_net: Option<PathBuf>,
+    last_network: LastNetwork,
     metrics: Metrics,
     /// Held while something is fitted, and during the rest after it.
     core: Mutex<()>,
@@ -72,6 +75,7 @@ impl OwnFits {
     pub(super) fn new(past: Arc<dyn Past>, shared: Arc<Shared>, metrics: Metrics) -> Self {
         Self {
             swish_net: None,
+            last_network: LastNetwork::default(),
             pasts: Pasts::new(past, metrics.clone()),
             shared,
             settings: OwnSettings::default(),

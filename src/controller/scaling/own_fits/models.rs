@@ -1,38 +1,27 @@
 //! Fits the models that targets name.
 //!
-//! On 8,000 minutes `arima` takes some 0.2 s of a core, `gbdt` a second, `gru` and `arima-gru` five. Each fit begins anew, so that the same past gives the same model whatever was before.
+//! On 8,000 minutes `arima` takes some 0.2 s of a core, `gbdt` a second, `gru` and `arima-gru` five. Each fit begins
+//! anew, so that the same past gives the same model whatever was before.
 //! `swish-net` is not fitted: its network is read from its file, where it is known under the target's name.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{MINUTE, OwnFits};
+use super::OwnFits;
+use super::network::NoNetwork;
 use crate::controller::scaling::metrics::FitOutcome;
 use crate::controller::scaling::targets::{FitEnd, FitLoad};
-use evenkeel_core::forecast::{Minutes, ModelSet, NotEnoughHistory, Shared, SwishLoad};
+use evenkeel_core::forecast::{Minutes, ModelSet, NotEnoughHistory, Shared};
 use evenkeel_core::scaling::tracker::LoadModel;
-use evenkeel_training::{ModelFileError, ModelTrainer, OtherStep, SwishFile, SwishLoads};
+use evenkeel_training::ModelTrainer;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
 enum NoModel {
     #[error(transparent)]
     TooShort(#[from] NotEnoughHistory),
-    #[error("`scaling.swishNet` names no file with the network of `swish-net`")]
-    NoFile,
-    #[error("{}: {error}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        error: std::io::Error,
-    },
-    #[error("{}: {error}", path.display())]
-    Refused {
-        path: PathBuf,
-        error: ModelFileError,
-    },
-    #[error("{}: {error}", path.display())]
-    OtherStep { path: PathBuf, error: OtherStep },
+    #[error(transparent)]
+    NoNetwork(#[from] NoNetwork),
 }
 
 impl OwnFits {
@@ -45,7 +34,7 @@ impl OwnFits {
     ) -> Result<FitEnd, FitOutcome> {
         let (window, of) = (load.window, load.workload());
         let target = format!("{}/{}", of.namespace, of.workload);
-        let file = self.swish_net.clone();
+        let (file, last) = (self.swish_net.clone(), self.last_network.clone());
         let shared = Shared {
             calendar: self.shared.calendar.clone(),
             peaks: Arc::clone(&self.shared.peaks),
@@ -55,7 +44,7 @@ impl OwnFits {
         let work = move || {
             let (_, name) = of.workload.rsplit_once('/').unwrap_or_default();
             let names = [&*format!("{}.{name}", of.namespace), name];
-            let swish = (models == ModelSet::SwishNet).then(|| network(file.as_deref(), names));
+            let swish = (models == ModelSet::SwishNet).then(|| last.of(file.as_deref(), names));
             let swish = swish.transpose()?;
             let shared = Shared { swish, ..shared };
             Ok(LoadModel::fitted(models, &past, window, &shared)?)
@@ -65,7 +54,7 @@ impl OwnFits {
         match fitted {
             Ok(Ok(model)) => Ok(FitEnd::Model(Box::new(model))),
             Ok(Err(NoModel::TooShort(_))) => Err(FitOutcome::TooShort),
-            Ok(Err(error)) => {
+            Ok(Err(NoModel::NoNetwork(error))) => {
                 tracing::warn!(%error, target, model = %models, "no network: auto forecasts the target");
                 Err(FitOutcome::NoNetwork)
             }
@@ -75,22 +64,4 @@ impl OwnFits {
             }
         }
     }
-}
-
-/// The network in the file, for a load that goes by these names.
-fn network(file: Option<&Path>, names: [&str; 2]) -> Result<SwishLoad, NoModel> {
-    let path = file.ok_or(NoModel::NoFile)?;
-    let bytes = std::fs::read(path).map_err(|error| NoModel::Unreadable {
-        path: path.to_owned(),
-        error,
-    })?;
-    let decoded = SwishFile::decode(&bytes).map_err(|error| NoModel::Refused {
-        path: path.to_owned(),
-        error,
-    })?;
-    let network = SwishLoads::from(decoded).of(&names, MINUTE.as_secs());
-    network.map_err(|error| NoModel::OtherStep {
-        path: path.to_owned(),
-        error,
-    })
 }

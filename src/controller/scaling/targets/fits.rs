@@ -180,7 +180,7 @@ impl Targets {
         };
         match end {
             FitEnd::Learnt(learnt) => state.tracker.adopt_learnt(&load.signal, *learnt),
-            FitEnd::Model(model) => state.tracker.adopt_model(&load.signal, *model),
+            FitEnd::Model(model) => state.tracker.adopt_model(&load.signal, *model, now),
             FitEnd::TooShort => state.tracker.fit_too_short(&load.signal, now),
             FitEnd::Failed => state.tracker.fit_failed(&load.signal, now),
         }

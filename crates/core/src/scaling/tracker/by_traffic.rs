@@ -46,6 +46,10 @@ pub(super) fn standing(
         return None;
     }
     traffic.check(input, check);
+    if !matches!(traffic.input.fit, TrafficFit::Accepted(_)) {
+        // Nobody asks for it yet, so that nothing is unanswered.
+        check.known(input.now);
+    }
     let without = |lack, why: &str| TrafficStanding::Without {
         lack,
         why: why.to_owned(),

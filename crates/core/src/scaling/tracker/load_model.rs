@@ -168,6 +168,12 @@ impl LoadModel {
         Some(self.model.request(steps, context))
     }
 
+    /// True where the minutes since it was fitted are not remembered any more, so that it would begin anew.
+    pub(super) fn is_outdated(&self, history: &History) -> bool {
+        let newest = history.newest().zip(self.taken);
+        newest.is_some_and(|(newest, taken)| newest.duration_since(taken) > ring(self.grid))
+    }
+
     /// True where [`Self::request`] has a request.
     pub(super) const fn has_learnt(&self) -> bool {
         self.taken.is_some()

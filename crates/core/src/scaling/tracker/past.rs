@@ -56,9 +56,9 @@ impl Tracker {
 
     /// Lets the forecasts of a signal's load be those of a model that was fitted on its past, where that is the one
     /// that it is to be forecast by.
-    pub fn adopt_model(&mut self, signal: &Signal, model: LoadModel) {
+    pub fn adopt_model(&mut self, signal: &Signal, model: LoadModel, now: Timestamp) {
         if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
-            load.adopt_model(model);
+            load.adopt_model(model, now);
         }
     }
 

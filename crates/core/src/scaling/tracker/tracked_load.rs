@@ -232,8 +232,13 @@ impl TrackedLoad {
         self.own = own;
     }
 
-    /// Is forecast by a model that was fitted, where it is still the one that is asked for.
-    pub(super) fn adopt_model(&mut self, mut model: LoadModel) {
+    /// Is forecast by a model that was fitted, where it is still the one that is asked for. One that waited for too
+    /// long to go on from its past is fitted again.
+    pub(super) fn adopt_model(&mut self, mut model: LoadModel, now: Timestamp) {
+        if model.is_outdated(&self.history) {
+            self.fit_failed(now);
+            return;
+        }
         self.fit_ended();
         if self.fitted != Some(model.set()) {
             return;

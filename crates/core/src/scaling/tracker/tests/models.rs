@@ -65,7 +65,7 @@ fn a_model_serves_once_it_is_fitted_and_auto_until_then() {
         "what auto is as long as nothing else is known"
     );
     assert!(lacking(&report).contains(&"arima ready in 12 h".to_owned()));
-    run.tracker.adopt_model(&Signal::CPU, arima(720));
+    run.tracker.adopt_model(&Signal::CPU, arima(720), time(1));
     let report = run.measured(1, wave(1));
     assert_eq!(model(&report), "arima");
     assert_eq!(lacking(&report), [""; 0]);
@@ -79,7 +79,7 @@ fn a_model_serves_once_it_is_fitted_and_auto_until_then() {
     run.models = Some(ModelSet::Auto);
     assert_eq!(model(&run.measured(600, wave(600))), "global");
     run.models = Some(ModelSet::Gbdt);
-    run.tracker.adopt_model(&Signal::CPU, arima(720));
+    run.tracker.adopt_model(&Signal::CPU, arima(720), time(1));
     let report = run.measured(601, wave(601));
     assert_eq!(model(&report), "global", "not the model that is asked for");
 }
@@ -90,7 +90,7 @@ fn a_fitted_model_begins_anew_after_an_outage() {
     for outage in [10, 200, 2000] {
         let mut run = Run::new(Some(ModelSet::Arima));
         run.measured(0, wave(0));
-        run.tracker.adopt_model(&Signal::CPU, arima(720));
+        run.tracker.adopt_model(&Signal::CPU, arima(720), time(1));
         errors(&mut run, 1..100);
         let back = 100 + outage * MINUTE;
         run.measured(back, wave(back));
@@ -106,6 +106,17 @@ fn a_fitted_model_begins_anew_after_an_outage() {
         let [forecast, last] = errors(&mut run, back + 200..back + 600);
         assert!(forecast < 0.9 * last, "{outage}: {forecast} {last}");
     }
+}
+
+/// The harm: a model that had waited behind others for hours took the place of `auto` with nothing to go on from.
+#[test]
+fn a_model_that_waited_for_longer_than_minutes_are_remembered_is_not_taken() {
+    let mut run = Run::new(Some(ModelSet::Arima));
+    let late = 4 * 60 * MINUTE;
+    run.measured(late, wave(late));
+    run.tracker
+        .adopt_model(&Signal::CPU, arima(720), time(late));
+    assert_eq!(model(&run.measured(late + 1, wave(late + 1))), "global");
 }
 
 #[test]
