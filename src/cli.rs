@@ -17,6 +17,8 @@ mod cron;
 #[cfg(feature = "sandbox")]
 pub mod dev;
 mod doctor;
+mod explain;
+mod explanation;
 mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
@@ -28,6 +30,7 @@ mod pod_file;
 mod prometheus_past;
 mod score;
 mod serve;
+mod service_api;
 mod settings;
 mod uninstall;
 
@@ -72,6 +75,7 @@ enum Command {
     Migrate(migrate::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
+    Explain(explain::Args),
     #[cfg(feature = "sandbox")]
     Assess(Box<assess::Args>),
     #[cfg(feature = "sandbox")]
@@ -114,6 +118,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Migrate(args) => migrate::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Explain(args) => explain::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Assess(args) => assess::run(&args),
         #[cfg(feature = "sandbox")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
 use super::settings::Settings;
@@ -30,21 +31,6 @@ pub struct NodeFacts {
     pub schedulable: bool,
     /// Has a taint that keeps away Pods which do not tolerate it.
     pub tainted: bool,
-}
-
-/// The terms of a node's load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeDetail {
-    /// The newest measurement of each resource.
-    pub measured: Resources<Option<Measurement>>,
-    /// The usage that Pods in flight will add to it, those without a binding included.
-    pub in_flight: Resources<Amount>,
-    /// The usage in it of Pods that have ended.
-    pub gone: Resources<Amount>,
-    /// The demands of all Pods on the node but those that do not start, which are its load where
-    /// nothing fresh is measured.
-    pub committed: Resources<Amount>,
-    pub pods_in_flight: usize,
 }
 
 /// The measurements and settings that Pods are counted by.
@@ -240,6 +226,7 @@ impl NodeEntry {
             tainted: facts.tainted,
             load: NodeLoad { capacity, load },
             freshness,
+            detail: self.detail(&facts),
         })
     }
 
@@ -290,14 +277,15 @@ impl NodeEntry {
         }
     }
 
-    pub(super) fn detail(&self) -> Option<NodeDetail> {
-        self.facts.map(|_| NodeDetail {
+    fn detail(&self, facts: &NodeFacts) -> NodeDetail {
+        NodeDetail {
+            allocatable: facts.capacity,
             measured: self.measured,
             in_flight: self.in_flight.plus(&self.awaited).get(),
             gone: self.ended_usage.get(),
             committed: self.committed.plus(&self.awaited).get(),
             pods_in_flight: self.in_flight_pods(),
-        })
+        }
     }
 
     pub(super) const fn in_flight_pods(&self) -> usize {
