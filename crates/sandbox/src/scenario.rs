@@ -8,7 +8,9 @@ pub mod faults;
 mod file;
 mod model;
 mod past;
+pub mod simulation;
 pub mod trace;
+mod values;
 
 use std::path::Path;
 
@@ -109,9 +111,12 @@ mod tests {
         };
         let mut read = 0;
         for file in std::fs::read_dir(&folder).unwrap() {
-            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            Scenario::read(&text, &traces).unwrap();
-            read += 1;
+            let path = file.unwrap().path();
+            if path.is_file() {
+                let text = std::fs::read_to_string(path).unwrap();
+                Scenario::read(&text, &traces).unwrap();
+                read += 1;
+            }
         }
         assert!(read >= 2);
     }

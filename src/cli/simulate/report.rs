@@ -1,0 +1,136 @@
+//! The figures of a comparison, as programs read them.
+
+use serde::Serialize;
+
+use evenkeel_core::units::{Resource, count_as_f64};
+use evenkeel_sandbox::simulation::interval::Estimate;
+use evenkeel_sandbox::simulation::policies::PolicyName;
+use evenkeel_sandbox::simulation::{Comparison, Summary};
+
+/// A comparison of policies.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Simulated {
+    pub(super) scenario: String,
+    pub(super) nodes: usize,
+    pub(super) duration_seconds: f64,
+    pub(super) seeds: Vec<u64>,
+    /// The headroom line, as a share.
+    pub(super) line: f64,
+    pub(super) background: Background,
+    /// Left out where nothing is scaled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scaling: Option<ScalingReport>,
+    pub(super) policies: Vec<PolicyReport>,
+}
+
+/// What the scenario was made from.
+#[derive(Debug, Serialize)]
+pub(super) struct Background {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<String>,
+    pub(super) reported: Vec<String>,
+    pub(super) assumed: Vec<String>,
+}
+
+/// What scaling came to, which is the same for all policies.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ScalingReport {
+    pub(super) scalings: usize,
+    pub(super) replica_hours: f64,
+    pub(super) under_provisioned_seconds: f64,
+    pub(super) overloaded_seconds: f64,
+}
+
+/// The figures of one policy over all seeds.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PolicyReport {
+    pub(super) policy: &'static str,
+    pub(super) resources: Vec<ResourceReport>,
+    /// Seconds with any node over the line.
+    pub(super) seconds_over_line: Estimate,
+    /// Pods that had to wait because no node would take them.
+    pub(super) refused: Estimate,
+    /// Those of them that waited to the end.
+    pub(super) still_refused: Estimate,
+    /// The longest wait, in seconds.
+    pub(super) longest_wait_seconds: Estimate,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceReport {
+    pub(super) resource: &'static str,
+    /// Mean over time of the standard deviation of the nodes' utilisation, in points of a percent.
+    pub(super) spread: Estimate,
+    /// The highest utilisation of any node, in percent.
+    pub(super) peak: Estimate,
+    /// Hours above the line, added over the nodes.
+    pub(super) node_hours_over_line: Estimate,
+}
+
+impl Simulated {
+    pub(super) fn of(
+        comparison: &Comparison,
+        outcomes: Vec<(PolicyName, Vec<Summary>)>,
+        seeds: &[u64],
+        line: f64,
+    ) -> Self {
+        let scenario = comparison.scenario();
+        let replicas = comparison.replicas();
+        let background = scenario.simulation.background.clone();
+        let policies = outcomes.into_iter();
+        let policies = policies.filter_map(|(policy, runs)| PolicyReport::of(policy, &runs));
+        Self {
+            scenario: scenario.name.clone(),
+            nodes: scenario.nodes.len(),
+            duration_seconds: scenario.simulation.duration.as_secs_f64(),
+            seeds: seeds.to_vec(),
+            line,
+            background: Background {
+                source: background.source,
+                reported: background.reported,
+                assumed: background.assumed,
+            },
+            scaling: (replicas.cost.replica_hours > 0.0).then_some(ScalingReport {
+                scalings: replicas.scalings,
+                replica_hours: replicas.cost.replica_hours,
+                under_provisioned_seconds: replicas.cost.under_provisioned_seconds,
+                overloaded_seconds: replicas.cost.overloaded_seconds,
+            }),
+            policies: policies.collect(),
+        }
+    }
+}
+
+impl PolicyReport {
+    /// `None` without a run.
+    fn of(policy: PolicyName, runs: &[Summary]) -> Option<Self> {
+        let over = |of: &dyn Fn(&Summary) -> f64| {
+            let values: Vec<f64> = runs.iter().map(of).collect();
+            Estimate::of(&values)
+        };
+        let resource = |(at, resource): (usize, Resource)| {
+            // Every run lists all resources in their order.
+            Some(ResourceReport {
+                resource: resource.as_str(),
+                spread: over(&|run| run.resources[at].spread * 100.0)?,
+                peak: over(&|run| run.resources[at].peak * 100.0)?,
+                node_hours_over_line: over(&|run| {
+                    run.resources[at].node_seconds_over_line / 3600.0
+                })?,
+            })
+        };
+        let resources = Resource::ALL.into_iter().enumerate().map(resource);
+        Some(Self {
+            policy: policy.as_str(),
+            resources: resources.collect::<Option<_>>()?,
+            seconds_over_line: over(&|run| run.seconds_over_line)?,
+            refused: over(&|run| count_as_f64(run.refused))?,
+            still_refused: over(&|run| count_as_f64(run.still_refused))?,
+            longest_wait_seconds: over(&|run| run.longest_refused_seconds)?,
+        })
+    }
+}
