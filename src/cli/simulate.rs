@@ -20,10 +20,10 @@ use super::settings::ConfigArgs;
 use crate::config::Config;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::simulation::Comparison;
 use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
 use evenkeel_sandbox::simulation::replicas::Scaling;
-use report::Simulated;
+use evenkeel_sandbox::simulation::{Comparison, Summary};
+use report::{PolicyReport, Simulated};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +53,8 @@ this command, of which every field may be left out:
     assumed: [what the source is silent about]
 
 Workloads with `traffic` and `scale.cpu` have as many replicas as their HPA would give them, the same for all
-policies. Spread is the standard deviation of the nodes' utilisation, its mean over time, in points of a
+policies; `past` of the scenario is what teaches forecasts. Response times are of a model: each ready replica
+is a queue that serves perReplica requests a second. Spread is the standard deviation of the nodes' utilisation, its mean over time, in points of a
 percent; peak the highest utilisation of any node. With several seeds each figure is a mean, and after ±
 stands half of its 95 % confidence interval by Student's distribution. The same seeds give the same output.";
 
@@ -79,9 +80,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     first_seed: u64,
 
-    /// Who scales: the HPA alone, or floors ahead of the load above it
-    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
-    scaling: ScaledBy,
+    /// Ways of scaling to compare: hpa, tes (floors by triple exponential smoothing with fixed factors), ds-hpa,
+    /// auto (as Evenkeel is shipped); placement is compared under each
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "hpa"
+    )]
+    scaling: Vec<Scaling>,
 
     #[command(flatten)]
     config: ConfigArgs,
@@ -90,25 +97,6 @@ pub(super) struct Args {
     /// standard output); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
-}
-
-/// Who scales the workloads with an HPA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-enum ScaledBy {
-    /// The HPA alone
-    #[default]
-    Hpa,
-    /// The HPA above Evenkeel's floors
-    Ahead,
-}
-
-impl From<ScaledBy> for Scaling {
-    fn from(by: ScaledBy) -> Self {
-        match by {
-            ScaledBy::Hpa => Self::Hpa,
-            ScaledBy::Ahead => Self::Ahead,
-        }
-    }
 }
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
@@ -133,10 +121,11 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         table: config.cluster.table,
     };
     let line = own.policy.headroom;
-    let comparison = Comparison::new(scenario, scaling.into(), own, line);
+    let begin = |scaling: &Scaling| Comparison::new(scenario.clone(), *scaling, own.clone(), line);
+    let comparisons = in_parallel(cores(), &distinct(&Scaling::ALL, &scaling), begin, |_| ());
     let seeds: Vec<u64> = (first_seed..first_seed.saturating_add(seeds)).collect();
-    let policies = chosen(&policy);
-    let simulated = simulate(&comparison, &policies, &seeds, line.get());
+    let policies = distinct(&PolicyName::ALL, &policy);
+    let simulated = simulate(&comparisons, &policies, &seeds, line.get());
     for wanted in output {
         match wanted {
             Output::Numbers(format) => output::print(&simulated, format)?,
@@ -146,26 +135,28 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each policy once, in the order in which they are shown.
-fn chosen(named: &[PolicyName]) -> Vec<PolicyName> {
-    if named.is_empty() {
-        return PolicyName::ALL.to_vec();
-    }
-    let all = PolicyName::ALL.into_iter();
-    all.filter(|policy| named.contains(policy)).collect()
+/// Those that are named, each once and in the order in which they are shown; all where none is.
+fn distinct<T: Copy + PartialEq>(all: &[T], named: &[T]) -> Vec<T> {
+    let all = all.iter().copied();
+    all.filter(|one| named.is_empty() || named.contains(one))
+        .collect()
 }
 
-/// Runs all policies on all seeds, on all cores.
+/// Runs all policies on all seeds under each way of scaling, on all cores.
 fn simulate(
-    comparison: &Comparison,
+    comparisons: &[Comparison],
     policies: &[PolicyName],
     seeds: &[u64],
     line: f64,
 ) -> Simulated {
-    let jobs: Vec<(PolicyName, u64)> = policies
+    let entrants = comparisons
         .iter()
-        .flat_map(|&policy| seeds.iter().map(move |&seed| (policy, seed)))
-        .collect();
+        .flat_map(|comparison| policies.iter().map(move |&policy| (comparison, policy)));
+    let entrants: Vec<(&Comparison, PolicyName)> = entrants.collect();
+    let jobs = entrants
+        .iter()
+        .flat_map(|&entrant| seeds.iter().map(move |&seed| (entrant, seed)));
+    let jobs: Vec<((&Comparison, PolicyName), u64)> = jobs.collect();
     let bar = Mutex::new(Bar::new(true));
     let all = count_as_f64(jobs.len());
     let told = |done: usize| {
@@ -174,14 +165,17 @@ fn simulate(
             bar.tell(count_as_f64(done) / all, "");
         }
     };
-    let work = |(policy, seed): &(PolicyName, u64)| comparison.run(*policy, *seed);
+    let work = |((comparison, policy), seed): &((&Comparison, PolicyName), u64)| {
+        comparison.run(*policy, *seed)
+    };
     let mut runs = in_parallel(cores(), &jobs, work, told).into_iter();
     if let Ok(mut bar) = bar.lock() {
         bar.finish();
     }
-    let outcomes = policies.iter().map(|&policy| {
-        let summaries = runs.by_ref().take(seeds.len()).collect();
-        (policy, summaries)
+    let policies = entrants.into_iter().filter_map(|(comparison, policy)| {
+        let summaries: Vec<Summary> = runs.by_ref().take(seeds.len()).collect();
+        PolicyReport::of(policy, comparison.scaling(), &summaries)
     });
-    Simulated::of(comparison, outcomes.collect(), seeds, line)
+    let policies = policies.collect();
+    Simulated::of(comparisons, policies, seeds, line)
 }

@@ -12,6 +12,7 @@ mod pods;
 pub mod policies;
 mod policy;
 pub mod replicas;
+pub mod responses;
 mod run;
 mod scheduler;
 
@@ -28,6 +29,7 @@ use run::{Given, Run};
 /// A scenario with everything in it that no policy and no seed changes.
 pub struct Comparison {
     scenario: Scenario,
+    scaling: Scaling,
     workloads: Vec<Arc<Workload>>,
     replicas: Replicas,
     own: OwnSettings,
@@ -41,6 +43,7 @@ impl Comparison {
         let workloads = scenario.workloads.iter().cloned().map(Arc::new).collect();
         Self {
             replicas: Replicas::of(&scenario, scaling),
+            scaling,
             workloads,
             scenario,
             own,
@@ -51,6 +54,12 @@ impl Comparison {
     #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Who scales.
+    #[must_use]
+    pub const fn scaling(&self) -> Scaling {
+        self.scaling
     }
 
     /// The replicas that scaling led to.

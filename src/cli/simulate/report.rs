@@ -5,6 +5,8 @@ use serde::Serialize;
 use evenkeel_core::units::{Resource, count_as_f64};
 use evenkeel_sandbox::simulation::interval::Estimate;
 use evenkeel_sandbox::simulation::policies::PolicyName;
+use evenkeel_sandbox::simulation::replicas::Scaling;
+use evenkeel_sandbox::simulation::responses::Responses;
 use evenkeel_sandbox::simulation::{Comparison, Summary};
 
 /// A comparison of policies.
@@ -18,9 +20,8 @@ pub(super) struct Simulated {
     /// The headroom line, as a share.
     pub(super) line: f64,
     pub(super) background: Background,
-    /// Left out where nothing is scaled.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) scaling: Option<ScalingReport>,
+    /// What ways of scaling came to; empty where nothing is scaled.
+    pub(super) scalings: Vec<ScalingReport>,
     pub(super) policies: Vec<PolicyReport>,
 }
 
@@ -33,14 +34,17 @@ pub(super) struct Background {
     pub(super) assumed: Vec<String>,
 }
 
-/// What scaling came to, which is the same for all policies.
+/// What a way of scaling came to, which is the same for all policies of placement.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ScalingReport {
-    pub(super) scalings: usize,
+    pub(super) scaling: &'static str,
+    /// How often a count changed.
+    pub(super) changes: usize,
     pub(super) replica_hours: f64,
     pub(super) under_provisioned_seconds: f64,
     pub(super) overloaded_seconds: f64,
+    pub(super) responses: Responses,
 }
 
 /// The figures of one policy over all seeds.
@@ -48,6 +52,8 @@ pub(super) struct ScalingReport {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PolicyReport {
     pub(super) policy: &'static str,
+    /// Who scaled meanwhile.
+    pub(super) scaling: &'static str,
     pub(super) resources: Vec<ResourceReport>,
     /// Seconds with any node over the line.
     pub(super) seconds_over_line: Estimate,
@@ -73,16 +79,14 @@ pub(super) struct ResourceReport {
 
 impl Simulated {
     pub(super) fn of(
-        comparison: &Comparison,
-        outcomes: Vec<(PolicyName, Vec<Summary>)>,
+        comparisons: &[Comparison],
+        policies: Vec<PolicyReport>,
         seeds: &[u64],
         line: f64,
     ) -> Self {
-        let scenario = comparison.scenario();
-        let replicas = comparison.replicas();
+        let scenario = comparisons[0].scenario();
         let background = scenario.simulation.background.clone();
-        let policies = outcomes.into_iter();
-        let policies = policies.filter_map(|(policy, runs)| PolicyReport::of(policy, &runs));
+        let scalings = comparisons.iter().filter_map(ScalingReport::of);
         Self {
             scenario: scenario.name.clone(),
             nodes: scenario.nodes.len(),
@@ -94,20 +98,31 @@ impl Simulated {
                 reported: background.reported,
                 assumed: background.assumed,
             },
-            scaling: (replicas.cost.replica_hours > 0.0).then_some(ScalingReport {
-                scalings: replicas.scalings,
-                replica_hours: replicas.cost.replica_hours,
-                under_provisioned_seconds: replicas.cost.under_provisioned_seconds,
-                overloaded_seconds: replicas.cost.overloaded_seconds,
-            }),
-            policies: policies.collect(),
+            scalings: scalings.collect(),
+            policies,
         }
+    }
+}
+
+impl ScalingReport {
+    /// `None` where nothing is scaled.
+    fn of(comparison: &Comparison) -> Option<Self> {
+        let replicas = comparison.replicas();
+        let cost = replicas.cost;
+        (cost.replica_hours > 0.0).then(|| Self {
+            scaling: comparison.scaling().as_str(),
+            changes: replicas.scalings,
+            replica_hours: cost.replica_hours,
+            under_provisioned_seconds: cost.under_provisioned_seconds,
+            overloaded_seconds: cost.overloaded_seconds,
+            responses: replicas.responses,
+        })
     }
 }
 
 impl PolicyReport {
     /// `None` without a run.
-    fn of(policy: PolicyName, runs: &[Summary]) -> Option<Self> {
+    pub(super) fn of(policy: PolicyName, scaling: Scaling, runs: &[Summary]) -> Option<Self> {
         let over = |of: &dyn Fn(&Summary) -> f64| {
             let values: Vec<f64> = runs.iter().map(of).collect();
             Estimate::of(&values)
@@ -126,6 +141,7 @@ impl PolicyReport {
         let resources = Resource::ALL.into_iter().enumerate().map(resource);
         Some(Self {
             policy: policy.as_str(),
+            scaling: scaling.as_str(),
             resources: resources.collect::<Option<_>>()?,
             seconds_over_line: over(&|run| run.seconds_over_line)?,
             refused: over(&|run| count_as_f64(run.refused))?,

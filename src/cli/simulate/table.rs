@@ -23,6 +23,9 @@ const SHOWN: f64 = 0.05;
 impl Report for Simulated {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         self.print_head(to, style)?;
+        if !self.scalings.is_empty() {
+            self.print_scalings(to, style)?;
+        }
         let resources = Resource::ALL.map(figures::title);
         let spread: Row = |policy| policy.resources.iter().map(|part| part.spread).collect();
         let peak: Row = |policy| policy.resources.iter().map(|part| part.peak).collect();
@@ -82,20 +85,51 @@ impl Simulated {
         for (name, line) in source.chain(reported).chain(assumed) {
             writeln!(to, "{name}: {line}")?;
         }
-        if let Some(ScalingReport {
-            scalings,
+        Ok(())
+    }
+
+    /// A row for each way of scaling.
+    fn print_scalings(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let title = "Scaling, the same for all policies of placement";
+        writeln!(to, "\n{}\n", style.emphasis(title))?;
+        let mut table = style.table([
+            Cell::new("SCALING"),
+            right("CHANGES"),
+            right("REPLICA-HOURS"),
+            right("UNDER-PROVISIONED s"),
+            right("OVERLOADED s"),
+            right("RESPONSE ms"),
+            right("WORST ms"),
+        ]);
+        for ScalingReport {
+            scaling,
+            changes,
             replica_hours,
             under_provisioned_seconds,
             overloaded_seconds,
-        }) = &self.scaling
+            responses,
+        } in &self.scalings
         {
-            writeln!(
-                to,
-                "Scaled {scalings} times: {replica_hours:.1} replica-hours, {under_provisioned_seconds:.0} s \
-                 under-provisioned, {overloaded_seconds:.0} s overloaded, the same for all policies."
-            )?;
+            table.add_row([
+                Cell::new(scaling),
+                right(changes.to_string()),
+                right(format!("{replica_hours:.1}")),
+                right(format!("{under_provisioned_seconds:.0}")),
+                right(format!("{overloaded_seconds:.0}")),
+                right(format!("{:.1}", responses.mean_seconds * 1000.0)),
+                right(format!("{:.0}", responses.worst_seconds * 1000.0)),
+            ]);
         }
-        Ok(())
+        writeln!(to, "{}", table.trim_fmt())
+    }
+
+    /// What a policy is called in a row: with who scaled, where there are several.
+    fn label(&self, policy: &PolicyReport) -> String {
+        if self.scalings.len() > 1 {
+            format!("{}, {}", policy.policy, policy.scaling)
+        } else {
+            policy.policy.to_owned()
+        }
     }
 
     /// A row for each policy, where the least of each column stands out.
@@ -106,8 +140,7 @@ impl Simulated {
         to: &mut dyn Write,
         style: Style,
     ) -> io::Result<()> {
-        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-        let header = titles.iter().map(|title| right((*title).to_owned()));
+        let header = titles.iter().map(|title| right(*title));
         let mut table = style.table([Cell::new("POLICY")].into_iter().chain(header));
         let rows: Vec<Vec<Estimate>> = self.policies.iter().map(row).collect();
         let least = |column: usize| {
@@ -123,7 +156,7 @@ impl Simulated {
                     cell
                 }
             });
-            table.add_row([Cell::new(policy.policy)].into_iter().chain(cells));
+            table.add_row([Cell::new(self.label(policy))].into_iter().chain(cells));
         }
         writeln!(to, "{}", table.trim_fmt())
     }
@@ -131,10 +164,14 @@ impl Simulated {
     /// Where another policy than Evenkeel's has the lowest spread or peak.
     fn verdict(&self) -> Vec<String> {
         let own = PolicyName::Evenkeel.as_str();
-        let ours = self.policies.iter().find(|policy| policy.policy == own);
-        let Some(ours) = ours.filter(|_| self.policies.len() > 1) else {
+        // Placements are held against each other where the same Pods were placed.
+        let mut own = self.policies.iter().filter(|policy| policy.policy == own);
+        let (Some(ours), None) = (own.next(), own.next()) else {
             return Vec::new();
         };
+        if self.policies.len() < 2 {
+            return Vec::new();
+        }
         let mut worse = Vec::new();
         for (at, resource) in Resource::ALL.into_iter().enumerate() {
             let noun = figures::noun(resource);
@@ -176,6 +213,10 @@ impl Simulated {
             best.policy
         ))
     }
+}
+
+fn right(text: impl Into<String>) -> Cell {
+    Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
 fn told(estimate: Estimate) -> String {
