@@ -9,6 +9,8 @@ pub mod headroom;
 mod node_load;
 pub mod node_table;
 mod policy;
+pub mod preemption;
+pub mod ranking;
 pub mod usage;
 
 pub use node_load::NodeLoad;
