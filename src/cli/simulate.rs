@@ -45,7 +45,8 @@ this command, of which every field may be left out:
       delay: 5s            from a scrape until schedulers see it; less than the interval
     scheduler:
       decision: 5ms        time that kube-scheduler takes for one Pod
-      binding: 50ms        from there until the kubelet has it and watches tell of it
+      notice: 2ms          from there until an extender has the notice of the choice
+      binding: 50ms        from the decision until the kubelet has it and watches tell
       retry: 10s           pause of a Pod that was refused
       percentageOfNodesToScore: 100
     source: where the scenario is from

@@ -27,6 +27,8 @@ pub struct Simulation {
     pub delay: SignedDuration,
     /// How long kube-scheduler takes for one Pod; the next one waits.
     pub decision: SignedDuration,
+    /// From a decision until an extender has kube-scheduler's notice of it.
+    pub notice: SignedDuration,
     /// From a decision until the kubelet has the Pod and the binding is seen by watch.
     pub binding: SignedDuration,
     /// How long a Pod that was refused waits until it is tried again.
@@ -60,6 +62,7 @@ impl Default for Simulation {
             delay: second(5),
             // Of a kube-scheduler at some 200 Pods a second, and an API server that is not busy.
             decision: milli(5),
+            notice: milli(2),
             binding: milli(50),
             // The longest of kube-scheduler's pauses for a Pod.
             retry: second(10),
@@ -107,6 +110,8 @@ struct SchedulerFile {
     #[serde(default)]
     decision: Option<Text>,
     #[serde(default)]
+    notice: Option<Text>,
+    #[serde(default)]
     binding: Option<Text>,
     #[serde(default)]
     retry: Option<Text>,
@@ -135,6 +140,7 @@ pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, Scenar
     } = file;
     let SchedulerFile {
         decision,
+        notice,
         binding,
         retry,
         percentage_of_nodes_to_score,
@@ -147,6 +153,7 @@ pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, Scenar
         window: or("metrics.window", window, usual.window)?,
         delay: or("metrics.delay", delay, usual.delay)?,
         decision: or("scheduler.decision", decision, usual.decision)?,
+        notice: or("scheduler.notice", notice, usual.notice)?,
         binding: or("scheduler.binding", binding, usual.binding)?,
         retry: or("scheduler.retry", retry, usual.retry)?,
         percentage_of_nodes_to_score: percentage_of_nodes_to_score

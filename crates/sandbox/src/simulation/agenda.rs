@@ -18,6 +18,8 @@ pub(super) enum Event {
     Resize(usize),
     /// kube-scheduler takes the next Pod.
     Decide,
+    /// kube-scheduler's notice of its choice arrives.
+    Noticed(PodId),
     /// The kubelet has the Pod, and its binding is seen.
     Bound(PodId),
     Started(PodId),

@@ -29,8 +29,10 @@ pub struct Subject<'a> {
 /// A step in the life of a Pod on the node at a position, as a watch tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// kube-scheduler has chosen the node, and calls its plugins and extenders with that.
+    /// kube-scheduler has chosen the node, and calls its plugins with that.
     Chosen,
+    /// kube-scheduler has called the extender with that, beside the placing of the next Pod.
+    Noticed,
     Bound,
     /// Its containers run.
     Started,

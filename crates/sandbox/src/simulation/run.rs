@@ -118,6 +118,7 @@ impl<'a> Run<'a> {
             Event::Measured => self.policy.measured(&self.monitoring, now),
             Event::Resize(index) => self.resize(index, now),
             Event::Decide => self.decide(now),
+            Event::Noticed(pod) => self.noticed(pod, now),
             Event::Bound(pod) => self.bound(pod, now),
             Event::Started(pod) => self.started(pod, now),
             Event::Gone(pod) => self.gone(pod, now),
@@ -188,6 +189,8 @@ impl<'a> Run<'a> {
             if let Some(node) = node {
                 self.summary.settled(subject.name, now);
                 self.pods.choose(id, node);
+                let noticed = self.free.saturating_add(self.simulation.notice);
+                self.agenda.add(noticed, Event::Noticed(id));
                 let bound = self.free.saturating_add(self.simulation.binding);
                 self.agenda.add(bound, Event::Bound(id));
             } else {
@@ -197,6 +200,13 @@ impl<'a> Run<'a> {
             }
         }
         self.wake(now);
+    }
+
+    fn noticed(&mut self, id: PodId, now: SignedDuration) {
+        if let Some(node) = self.pods.get(id).node {
+            let subject = self.pods.subject(id);
+            self.policy.step(&subject, node, Step::Noticed, now);
+        }
     }
 
     fn bound(&mut self, id: PodId, now: SignedDuration) {

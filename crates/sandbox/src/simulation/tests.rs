@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
-use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::balance::{Normalization, Scoring};
 use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Resource, Resources};
@@ -21,7 +21,10 @@ pub(super) fn own() -> OwnSettings {
             profile_threshold: share(0.15),
             no_headroom: NoHeadroom::Reject,
             relax_after: Some(SignedDuration::from_mins(5)),
-            normalization: Normalization::Joint,
+            scoring: Scoring {
+                normalization: Normalization::Joint,
+                significance: 0.05,
+            },
             profiles: ProfileTable::default(),
             caps_as_demand: false,
             default_capacity: Resources::default(),
@@ -53,7 +56,7 @@ workloads:
     demand: {{cpu: 100m, memory: 128Mi, networkIo: 35MB/s}}
     usage: {{idle: {{cpu: 100m, memory: 128Mi, networkIo: 35MB/s}}}}
     startup: {{pull: 0s, start: 0s, warmUp: 0s}}
-simulation: {{duration: 10m, countFrom: 2m, scheduler: {{decision: 100ms, binding: 0s}}}}
+simulation: {{duration: 10m, countFrom: 2m, scheduler: {{decision: 100ms, notice: 0s, binding: 0s}}}}
 "
     )
 }
@@ -70,6 +73,19 @@ fn four_pods_on_two_nodes_go_two_and_two_where_load_is_seen() {
     let four = comparison(&network(4));
     for seed in 0..20 {
         let (spread, peak) = network_of(&four.run(PolicyName::Evenkeel, seed));
+        assert!(
+            spread < 1e-9 && (peak - 0.71).abs() < 1e-9,
+            "{seed}: {spread} {peak}"
+        );
+    }
+}
+
+#[test]
+fn a_burst_goes_two_and_two_although_no_binding_is_seen_before_the_last_decision() {
+    let burst = network(4).replace("decision: 100ms, notice: 0s, binding: 0s", "binding: 1s");
+    let burst = comparison(&burst);
+    for seed in 0..40 {
+        let (spread, peak) = network_of(&burst.run(PolicyName::Evenkeel, seed));
         assert!(
             spread < 1e-9 && (peak - 0.71).abs() < 1e-9,
             "{seed}: {spread} {peak}"

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::Monitoring;
 use crate::simulation::policy::{Candidate, InTree, LoadPolicy, Subject};
-use evenkeel_core::placement::balance::{self, Normalization};
+use evenkeel_core::placement::balance::{self, Normalization, Scoring};
 use evenkeel_core::placement::node_table::MeanLoad;
 use evenkeel_core::placement::{NodeLoad, Policy, headroom};
 use evenkeel_core::profile;
@@ -64,7 +64,8 @@ impl LoadPolicy for Clbp {
         let mean = loads.iter().collect::<MeanLoad>().get();
         let class = profile::classify(demand, &mean.free(), self.policy.profile_threshold);
         let weights = self.policy.profiles.built_in(class.profile);
-        let scores = balance::scores(&loads, demand, weights, Normalization::PerResource);
+        let scoring = Scoring::pure(Normalization::PerResource);
+        let scores = balance::scores(&loads, demand, weights, scoring);
         for (candidate, score) in candidates.iter_mut().zip(scores) {
             candidate.sum += i64_nearest(score * HUNDREDTHS);
         }

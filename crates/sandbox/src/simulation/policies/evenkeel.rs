@@ -1,7 +1,7 @@
 //! Evenkeel as it is shipped: the extender's own decisions on the service's own node table, beside the
 //! default plugins with the weight of the shipped configuration.
 //!
-//! Measurements, bindings and starts reach the table as the service's watches and queries would bring
+//! Measurements, notices, bindings and starts reach the table as the service's watches, queries and calls bring
 //! them. All namespaces have opted in, and no Pod claims more than it demands.
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ use crate::scrape::Sample;
 use crate::simulation::monitoring::Monitoring;
 use crate::simulation::policy::{Candidate, LoadPolicy, PodId, Step, Subject};
 use evenkeel_core::placement::Policy;
-use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts};
+use evenkeel_core::placement::node_table::{Near, NodeFacts, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
@@ -103,29 +103,21 @@ impl Evenkeel {
         }
     }
 
-    /// Counts a Pod on the node that it will most likely get.
-    fn reserve(&mut self, pod: &Subject<'_>, node: usize, now: Timestamp) {
-        let facts = PodFacts {
-            name: pod.name,
-            node: Some(&self.names[node]),
-            demand: pod.workload.demand,
-            bound: None,
-            started: None,
-            finished: None,
-        };
-        self.table.reserve(&uid(pod.id), &facts, now);
+    /// Takes a Pod that kube-scheduler asks about: what an earlier answer made of it no longer holds.
+    fn ask(&mut self, pod: &Subject<'_>, now: Timestamp) {
+        let facts = facts(pod.name, pod.workload.demand);
+        self.table.ask(&uid(pod.id), &facts, now);
     }
 
     /// Tells the table what a watch shows of a Pod.
     fn show(&mut self, pod: PodId, node: usize, now: Timestamp) {
         if let Some(known) = self.pods.get(&pod) {
             let facts = PodFacts {
-                name: &known.name,
                 node: Some(&self.names[node]),
-                demand: known.demand,
                 bound: Some(known.bound),
+                first_started: known.started,
                 started: known.started,
-                finished: None,
+                ..facts(&known.name, known.demand)
             };
             self.table.apply_pod(&uid(pod), &facts, now);
         }
@@ -174,7 +166,7 @@ impl LoadPolicy for Evenkeel {
     fn filter(&mut self, pod: &Subject<'_>, nodes: &mut Vec<usize>, now: SignedDuration) {
         let now = autoscaler::date(now);
         self.table.advance(now);
-        self.table.release(&uid(pod.id), now);
+        self.ask(pod, now);
         let snapshot = self.snapshot();
         let request = self.request(pod, nodes.iter().copied());
         let call = self.call(&snapshot, pod.id, now);
@@ -184,7 +176,8 @@ impl LoadPolicy for Evenkeel {
         let mut positions = 0..;
         nodes.retain(|_| positions.next().is_some_and(|at| filtered.passes(at)));
         if let Some(only) = only {
-            self.reserve(pod, only, now);
+            let name = &self.names[only];
+            self.table.place(&uid(pod.id), name, Near::default(), now);
         }
         if nodes.is_empty() {
             self.refused_since.entry(pod.id).or_insert(now);
@@ -193,7 +186,7 @@ impl LoadPolicy for Evenkeel {
 
     fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], now: SignedDuration) {
         let now = autoscaler::date(now);
-        self.table.release(&uid(pod.id), now);
+        self.ask(pod, now);
         let snapshot = self.snapshot();
         let request = self.request(pod, candidates.iter().map(|candidate| candidate.node));
         let prioritized = decide::prioritize(&request, &self.call(&snapshot, pod.id, now));
@@ -202,7 +195,8 @@ impl LoadPolicy for Evenkeel {
             candidate.sum += i64::from(*score) * POINT;
         }
         if let Some(best) = prioritized.best {
-            self.reserve(pod, candidates[best].node, now);
+            let name = &self.names[candidates[best].node];
+            self.table.place(&uid(pod.id), name, prioritized.near, now);
         }
     }
 
@@ -211,6 +205,9 @@ impl LoadPolicy for Evenkeel {
         match step {
             Step::Chosen => {
                 self.refused_since.remove(&pod.id);
+            }
+            Step::Noticed => {
+                self.table.notice(&uid(pod.id), &self.names[node], now);
             }
             Step::Bound => {
                 let known = Known {
@@ -233,6 +230,21 @@ impl LoadPolicy for Evenkeel {
                 self.table.remove_pod(&uid(pod.id), now);
             }
         }
+    }
+}
+
+/// A Pod of which nothing is known but what it asks for.
+const fn facts(name: &PodName, demand: Resources<Amount>) -> PodFacts<'_> {
+    PodFacts {
+        name,
+        node: None,
+        demand,
+        bound: None,
+        first_started: None,
+        started: None,
+        finished: None,
+        host_network: false,
+        terminating: false,
     }
 }
 

@@ -129,7 +129,7 @@ impl LoadPolicy for Koordinator {
             Step::Gone => {
                 node.assigned.remove(&pod.id);
             }
-            Step::Bound | Step::Started => return,
+            Step::Noticed | Step::Bound | Step::Started => return,
         }
         node.delta = node.estimated();
     }

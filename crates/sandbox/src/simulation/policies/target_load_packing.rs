@@ -96,7 +96,7 @@ impl LoadPolicy for TargetLoadPacking {
             // Its cache is filled by the watch on Pods.
             Step::Bound => self.placed[node].push_back((now, pod.id, predicted(pod.workload))),
             Step::Gone => self.placed[node].retain(|(_, placed, _)| *placed != pod.id),
-            Step::Chosen | Step::Started => {}
+            Step::Chosen | Step::Noticed | Step::Started => {}
         }
     }
 }
