@@ -8,7 +8,8 @@ mod picture;
 mod report;
 mod table;
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::forecast::output_file;
@@ -18,8 +19,9 @@ use super::output::{self, Failure};
 use super::scenario_file;
 use super::settings::ConfigArgs;
 use crate::config::Config;
-use evenkeel_core::units::count_as_f64;
+use evenkeel_core::units::{Ratio, count_as_f64};
 use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
 use evenkeel_sandbox::simulation::replicas::Scaling;
 use evenkeel_sandbox::simulation::{Comparison, Summary};
@@ -31,6 +33,8 @@ Examples:
   evenkeel simulate --scenario examples/scenarios/simulate/thesis-5-4.yaml --policy default,clbp,evenkeel
   evenkeel simulate --scenario mine.yaml -o json -o herd.svg
   evenkeel simulate --scenario mine.yaml --set scheduling.headroom=0.7
+  evenkeel simulate --scenario examples/scenarios/simulate/ds-hpa-day.yaml --policy default --scaling hpa,ds-hpa
+  evenkeel simulate --scenario nodes.yaml --simkube trace.mp --load-factor 0.6
 
 A scenario is a file as `evenkeel dev` reads it (examples/README.md names the fields), with a section for
 this command, of which every field may be left out:
@@ -68,6 +72,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
+    /// A trace of SimKube (version 2), whose objects take the place of the scenario's workloads
+    #[arg(long, value_name = "FILE")]
+    simkube: Option<PathBuf>,
+
+    /// Share of its demand that each Pod of a trace uses
+    #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = parse_factor, requires = "simkube")]
+    load_factor: f64,
+
     /// Policies to compare: default, crane, target-load-packing, load-variation-risk, koordinator, clbp,
     /// evenkeel [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -103,6 +115,8 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let Args {
         scenario,
+        simkube,
+        load_factor,
         policy,
         seeds,
         first_seed,
@@ -111,7 +125,10 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         output,
     } = args;
     let config = Config::load(&config.sources([]))?;
-    let scenario = scenario_file::read(scenario.as_deref())?;
+    let mut scenario = scenario_file::read(scenario.as_deref())?;
+    if let Some(path) = &simkube {
+        scenario = with_trace(scenario, path, load_factor)?;
+    }
     for wanted in &output {
         if let Output::Svg(path) = wanted {
             output_file::check(path)?;
@@ -134,6 +151,22 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The scenario with the workloads of a trace.
+fn with_trace(scenario: Scenario, path: &Path, factor: f64) -> Result<Scenario, Failure> {
+    let refuse = |what: &dyn Display| Failure::call(format_args!("{}: {what}", path.display()));
+    let trace = std::fs::read(path).map_err(|error| refuse(&error))?;
+    let factor = Ratio::new(factor).map_err(|error| refuse(&error))?;
+    let scenario = scenario.with_simkube(&trace, factor);
+    scenario.map_err(|error| refuse(&error))
+}
+
+fn parse_factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse::<f64>().ok();
+    factor
+        .filter(|factor| (0.0..=10.0).contains(factor))
+        .ok_or_else(|| "accepted: a number from 0 to 10, such as 0.7".to_owned())
 }
 
 /// Those that are named, each once and in the order in which they are shown; all where none is.

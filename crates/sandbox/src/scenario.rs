@@ -8,6 +8,7 @@ pub mod faults;
 mod file;
 mod model;
 mod past;
+pub mod simkube;
 pub mod simulation;
 pub mod trace;
 mod values;

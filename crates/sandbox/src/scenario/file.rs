@@ -253,6 +253,7 @@ impl WorkloadFile {
             namespace,
             arrival: optional(&below("arrival"), arrival)?,
             replicas,
+            changes: Vec::new(),
             demand: amounts(&demand, &below("demand"))?,
             usage: usage.check(&below("usage"))?,
             startup: startup.check(&below("startup"))?,

@@ -91,6 +91,8 @@ pub struct Workload {
     pub arrival: SignedDuration,
     /// How many replicas it has, at first where something scales it.
     pub replicas: u32,
+    /// Later counts and their times, which a recorded trace tells.
+    pub changes: Vec<(SignedDuration, u32)>,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,
     /// The use of a replica, which need not be what it requests.

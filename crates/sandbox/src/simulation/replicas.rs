@@ -126,7 +126,11 @@ impl Replicas {
 /// The counts of a workload while its replicas are made, one after another.
 fn created(workload: &Workload, apart: SignedDuration) -> Changes {
     if apart.is_zero() {
-        return vec![(workload.arrival, workload.replicas)];
+        let first = (workload.arrival, workload.replicas);
+        return [first]
+            .into_iter()
+            .chain(workload.changes.clone())
+            .collect();
     }
     let made = 1..=workload.replicas;
     let times = std::iter::successors(Some(workload.arrival), |at| at.checked_add(apart));
