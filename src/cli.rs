@@ -28,10 +28,14 @@ mod output;
 mod pod_file;
 #[cfg(feature = "sandbox")]
 mod prometheus_past;
+#[cfg(feature = "sandbox")]
+mod scenario_file;
 mod score;
 mod serve;
 mod service_api;
 mod settings;
+#[cfg(feature = "sandbox")]
+mod simulate;
 mod uninstall;
 
 use std::ffi::OsString;
@@ -82,6 +86,8 @@ enum Command {
     Forecast(forecast::Args),
     #[cfg(feature = "sandbox")]
     Train(forecast::train::Args),
+    #[cfg(feature = "sandbox")]
+    Simulate(Box<simulate::Args>),
     Uninstall(uninstall::Args),
 }
 
@@ -125,6 +131,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Forecast(args) => forecast::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Train(args) => forecast::train::run(&args),
+        #[cfg(feature = "sandbox")]
+        Command::Simulate(args) => simulate::run(*args),
         Command::Uninstall(args) => uninstall::run(&args),
     }
 }

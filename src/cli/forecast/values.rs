@@ -12,12 +12,12 @@ use evenkeel_core::units::{Ratio, Resource};
 
 /// One result of a call: the numbers in a format, or a picture in a file, where `-` is standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Output {
+pub(in crate::cli) enum Output {
     Numbers(Format),
     Svg(PathBuf),
 }
 
-pub(super) fn parse_output(text: &str) -> Result<Output, String> {
+pub(in crate::cli) fn parse_output(text: &str) -> Result<Output, String> {
     let path = PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());
     match (text, ending) {

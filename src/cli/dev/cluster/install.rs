@@ -16,7 +16,7 @@ use tracing::warn;
 
 use super::addresses::Addresses;
 use super::installation::NAMESPACE;
-use super::{Options, StartError, annotated};
+use super::{Options, StartError};
 use evenkeel_clock::Clock;
 use evenkeel_core::max_age;
 use evenkeel_core::units::Resource;
@@ -27,7 +27,7 @@ use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::Workload;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Timeline, objects};
+use evenkeel_sandbox::{Timeline, annotated, objects};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");
 
