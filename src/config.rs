@@ -4,6 +4,7 @@
 //! knows that there is a file. All problems that can be found are reported at once, each with what
 //! brought the value, the path of the field and what is accepted.
 
+mod capacities;
 mod certificates;
 mod check;
 mod environment;
@@ -26,9 +27,9 @@ use std::path::PathBuf;
 
 use evenkeel_core::forecast::Calendar;
 use evenkeel_core::placement::node_table;
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -50,7 +51,7 @@ use crate::metrics::Source;
 use crate::telemetry::LogSettings;
 use evenkeel_core::placement::Policy;
 use layers::Layered;
-use scheduling::PolicySections;
+use scheduling::{PolicySections, SchedulingSection};
 
 /// The whole configuration, checked: the settings of each part of the service.
 #[derive(Debug, Clone, PartialEq)]
@@ -202,7 +203,7 @@ impl Config {
             kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
-            cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
+            cluster: cluster_settings(scheduling, &policy, &metrics, check),
             policy,
             metrics,
             writer: writer.check(&leader_election.timing, check),
@@ -218,17 +219,18 @@ impl Config {
 }
 
 fn cluster_settings(
+    scheduling: &SchedulingSection,
     policy: &Policy,
     metrics: &crate::metrics::Settings,
-    provisional: SignedDuration,
+    check: &mut Checker,
 ) -> cluster::Settings {
     cluster::Settings {
         table: node_table::Settings {
             max_age: policy.max_age,
-            provisional,
+            provisional: scheduling.in_flight_timeout(check),
             ..node_table::Settings::default()
         },
-        default_capacity: policy.default_capacity,
+        capacities: Capacities::new(scheduling.capacities(check), policy.default_capacity),
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: metrics.source != Source::None,
     }

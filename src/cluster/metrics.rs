@@ -237,14 +237,14 @@ mod tests {
 
     use super::*;
     use crate::cluster::Settings;
-    use evenkeel_core::units::Resources;
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::node::Node;
 
     #[test]
     fn nodes_are_counted_by_the_capacities_that_they_tell() {
         let state = ClusterState::new(Settings {
             table: evenkeel_core::placement::node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,
         });

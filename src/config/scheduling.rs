@@ -8,10 +8,12 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
+use super::capacities::{self, CapacitySection};
 use super::check::Checker;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
 use super::value::Number;
+use evenkeel_kubernetes::capacities::LabelledCapacity;
 use evenkeel_kubernetes::written::Text;
 
 section! {
@@ -27,6 +29,7 @@ section! {
         normalization: NormalizationName = NormalizationName::default(),
         random_index: Text = "thesis".into(),
         profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
+        capacities: Vec<CapacitySection> = Vec::new(),
         in_flight_timeout: Text = "10s".into(),
     }
 
@@ -92,6 +95,7 @@ impl PolicySections<'_> {
             normalization,
             random_index,
             profiles,
+            capacities: _,
             in_flight_timeout: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
@@ -121,6 +125,11 @@ impl PolicySections<'_> {
 }
 
 impl SchedulingSection {
+    /// The capacities of nodes that do not tell theirs, by their labels.
+    pub(super) fn capacities(&self, check: &mut Checker) -> Vec<LabelledCapacity> {
+        capacities::check(&self.capacities, check)
+    }
+
     /// The time for which a Pod counts on the node that was proposed for it while its binding is
     /// not seen.
     pub(super) fn in_flight_timeout(&self, check: &mut Checker) -> SignedDuration {

@@ -111,7 +111,7 @@ impl Metrics {
         );
         own.register(
             "self_check_findings",
-            "1 for what the check of names at the start found; none before it has run",
+            "1 for what the last check of names found; none before it has run",
             metrics.findings.clone(),
         );
     }
@@ -215,6 +215,7 @@ mod tests {
             query: Query::Node(Resource::Cpu),
             took: Duration::from_millis(20),
             dropped,
+            warning: None,
             error: Some(Arc::new(error)),
         };
         let round = Round {

@@ -36,6 +36,8 @@ pub struct QueryReport {
     pub took: Duration,
     /// Values of the answer that were not taken.
     pub dropped: Dropped,
+    /// What the source says against its own answer.
+    pub warning: Option<String>,
     /// Cause for which there is no new answer.
     pub error: Option<Arc<MetricsError>>,
 }
@@ -148,14 +150,15 @@ impl QueryReport {
     }
 
     fn new(query: Query, took: Duration, outcome: &Outcome) -> Self {
-        let (dropped, error) = match outcome {
-            Ok(answer) => (answer.dropped, None),
-            Err(error) => (Dropped::default(), Some(Arc::clone(error))),
+        let (dropped, warning, error) = match outcome {
+            Ok(answer) => (answer.dropped, answer.warning.clone(), None),
+            Err(error) => (Dropped::default(), None, Some(Arc::clone(error))),
         };
         Self {
             query,
             took,
             dropped,
+            warning,
             error,
         }
     }

@@ -33,6 +33,8 @@ pub(crate) enum Reply {
 pub(crate) struct Asked {
     /// The method and path of each request, with its `authorization`.
     pub heads: Mutex<Vec<(String, Option<String>)>>,
+    /// The tenant that each request names in `x-scope-orgid`.
+    pub tenants: Mutex<Vec<Option<String>>>,
     /// The form of each request.
     pub forms: Mutex<Vec<String>>,
     /// Bytes of floods that were taken off the server's hands.
@@ -78,11 +80,15 @@ pub(crate) fn router(script: Script, asked: Arc<Asked>) -> Router {
 
 async fn answer(State((script, asked)): State<(Script, Arc<Asked>)>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let authorization = head.headers.get("authorization");
+    let text = |header: &str| {
+        let value = head.headers.get(header)?;
+        Some(value.to_str().unwrap().to_owned())
+    };
     asked.heads.lock().unwrap().push((
         format!("{} {}", head.method, head.uri.path()),
-        authorization.map(|value| value.to_str().unwrap().to_owned()),
+        text("authorization"),
     ));
+    asked.tenants.lock().unwrap().push(text("x-scope-orgid"));
     let body = body.collect().await.unwrap().to_bytes();
     let form = String::from_utf8(body.to_vec()).unwrap();
     asked.forms.lock().unwrap().push(form.clone());

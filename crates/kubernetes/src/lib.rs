@@ -13,6 +13,7 @@ pub mod api_service;
 pub mod autoscaler;
 mod behavior_text;
 pub mod bounds_annotation;
+pub mod capacities;
 pub mod condition;
 pub mod cron_hpa;
 pub mod custom_kind;

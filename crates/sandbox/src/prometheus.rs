@@ -36,7 +36,7 @@ use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// By which the service checks how nodes are labelled.
-const PROBE: &str = "node_uname_info or machine_memory_bytes";
+const PROBE: &str = "node_uname_info or node_memory_MemTotal_bytes or machine_memory_bytes";
 
 /// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
 pub struct ResourceReadings {

@@ -175,6 +175,10 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
             "several series speak of the same node or Pod",
             "set metrics.prometheus.matchers to the jobs that scrape node_exporter and cAdvisor",
         ),
+        "PartialAnswers" => (
+            "Prometheus warns that its answers may lack something",
+            "look at its stores and rule evaluations; what it gives is used all the same",
+        ),
         _ => ("the check of names found something", "update this program"),
     }
 }
@@ -219,8 +223,8 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
                  takes part in no rule and no score"
             ),
             format!(
-                "kubectl annotate node {node} {annotation}={example}, or for all nodes \
-                 {field}: {example} in the configuration"
+                "kubectl annotate node {node} {annotation}={example}, or in the configuration for \
+                 types of nodes scheduling.capacities, for all nodes {field}: {example}"
             ),
         ));
     }

@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
-use super::names::{NodeLabel, NodeNames, learn};
+use super::names::{Addresses, NodeLabel, NodeNames, learn};
 use super::several::{Candidate, Largest, choose};
 use crate::metrics::answer::{Answer, Answers, Content, Instances, NodeTimes, SampleTimes};
 use crate::metrics::dropped::{DropCause, Dropped};
@@ -26,6 +27,7 @@ pub(super) struct Reader {
     /// For each resource, the one whose sample times it shares.
     pub(super) dated_by: Resources<Resource>,
     pub(super) node_label: NodeLabel,
+    pub(super) addresses: ArcSwap<Addresses>,
     /// The names of the Pods in the answers, so that all of them share each.
     pub(super) pod_names: Mutex<PodNames>,
 }
@@ -55,7 +57,7 @@ impl Reader {
         let mut dropped = Dropped::default();
         let mut instances = Instances::default();
         let mut dated: Vec<(Labels<'static>, Timestamp)> = Vec::new();
-        answer::read(body, |labels, value| match time(value) {
+        let warning = answer::read(body, |labels, value| match time(value) {
             Ok(at) => {
                 // A clock ahead of ours must not make a value fresh for longer.
                 let at = at.min(now);
@@ -64,8 +66,9 @@ impl Reader {
             }
             Err(cause) => dropped.add(cause),
         })?;
+        let addresses = self.addresses.load();
         let known = before.instances().chain([&instances]);
-        let names = NodeNames::new(&self.node_label, known);
+        let names = NodeNames::new(&self.node_label, &addresses, known);
         let mut by_node: HashMap<Arc<str>, NodeTimes> = HashMap::new();
         for (labels, at) in &dated {
             let Some(node) = names.of(labels) else {
@@ -85,6 +88,7 @@ impl Reader {
         Ok(Answer {
             content: Content::Times(times),
             dropped,
+            warning,
         })
     }
 
@@ -94,11 +98,12 @@ impl Reader {
         before: &Answers,
         body: &[u8],
     ) -> Result<Answer, MetricsError> {
-        let names = NodeNames::new(&self.node_label, before.instances());
+        let addresses = self.addresses.load();
+        let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let times = before.times(self.dated_by[resource]);
         let mut dropped = Dropped::default();
         let mut candidates: HashMap<Arc<str>, Vec<Candidate>> = HashMap::new();
-        answer::read(body, |labels, value| {
+        let warning = answer::read(body, |labels, value| {
             let taken = amount(resource, value).and_then(|value| {
                 let node = names.of(labels).ok_or(DropCause::Unnamed)?;
                 let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
@@ -135,13 +140,14 @@ impl Reader {
         }
         let mut usage = UsageSample::default();
         usage.nodes[resource] = Arc::new(column);
-        Ok(part(usage, dropped))
+        Ok(part(usage, dropped, warning))
     }
 
     fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
-        let names = NodeNames::new(&self.node_label, before.instances());
+        let addresses = self.addresses.load();
+        let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let mut collected = Largest::default();
-        answer::read(body, |labels, value| {
+        let warning = answer::read(body, |labels, value| {
             let node = names.of(labels).map(Arc::from);
             collected.take(node, amount(Resource::NetworkIo, value));
         })?;
@@ -149,7 +155,7 @@ impl Reader {
             network_capacity: Arc::new(collected.values),
             ..UsageSample::default()
         };
-        Ok(part(usage, collected.dropped))
+        Ok(part(usage, collected.dropped, warning))
     }
 
     fn pods(&self, resource: Resource, body: &[u8]) -> Result<Answer, MetricsError> {
@@ -158,7 +164,7 @@ impl Reader {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let mut collected = Largest::default();
-        answer::read(body, |labels, value| {
+        let warning = answer::read(body, |labels, value| {
             let pod = match (labels.get("namespace"), labels.get("pod")) {
                 (Some(namespace), Some(pod)) => Some(names.get(namespace, pod)),
                 _ => None,
@@ -167,14 +173,15 @@ impl Reader {
         })?;
         let mut usage = UsageSample::default();
         usage.pods[resource] = Arc::new(collected.values);
-        Ok(part(usage, collected.dropped))
+        Ok(part(usage, collected.dropped, warning))
     }
 }
 
-fn part(usage: UsageSample, dropped: Dropped) -> Answer {
+fn part(usage: UsageSample, dropped: Dropped, warning: Option<String>) -> Answer {
     Answer {
         content: Content::Usage(usage),
         dropped,
+        warning,
     }
 }
 
@@ -221,6 +228,7 @@ mod tests {
             window: SignedDuration::from_secs(120),
             dated_by: Resources::from_fn(|_| Resource::Cpu),
             node_label: NodeLabel::Automatic,
+            addresses: ArcSwap::default(),
             pod_names: Mutex::default(),
         }
     }

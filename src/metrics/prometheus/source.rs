@@ -1,21 +1,22 @@
 //! A Prometheus as a source: its queries in their order, each sent and read.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer;
 use super::client::Client;
 use super::matchers::ExporterMatchers;
+use super::names::Addresses;
 use super::queries::{self, NodeQuery, Queries};
 use super::reader::Reader;
 use super::settings::Settings;
 use crate::metrics::answer::{Answer, Answers};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
-use crate::metrics::round::Round;
-use crate::metrics::self_check::{self, Finding, NodeIdentity};
 use crate::metrics::series::LabelSet;
 use crate::metrics::source::MetricsSource;
 use evenkeel_core::placement::usage::PodNames;
@@ -66,6 +67,7 @@ impl PrometheusSource {
                 window,
                 dated_by,
                 node_label,
+                addresses: ArcSwap::default(),
                 pod_names: Mutex::new(PodNames::default()),
             }),
         }
@@ -105,24 +107,9 @@ impl PrometheusSource {
         Ok(found)
     }
 
-    /// Compares the nodes of the cluster with what a round measured. Asks Prometheus for the
-    /// labels of its series only if a node is missing.
-    ///
-    /// # Errors
-    /// The labels could not be asked for.
-    pub async fn self_check(
-        &self,
-        nodes: &[NodeIdentity],
-        round: &Round,
-    ) -> Result<Vec<Finding>, MetricsError> {
-        let measured = round.usage.node_names();
-        let complete = nodes.iter().all(|node| measured.contains(&*node.name));
-        let series = if complete {
-            Vec::new()
-        } else {
-            self.probe().await?
-        };
-        Ok(self_check::check(nodes, round, &series))
+    /// Takes note of the nodes' InternalIPs, by which series without the name of a node are told apart.
+    pub fn know_addresses<'n>(&self, nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) {
+        self.reader.addresses.store(Arc::new(Addresses::of(nodes)));
     }
 }
 
@@ -217,10 +204,8 @@ mod tests {
     #[test]
     fn only_texts_that_are_built_in_can_be_narrowed() {
         let mut queries = Queries::default();
-        queries.set(
-            Query::Pod(Resource::Memory),
-            "max by (namespace, pod) (mine)",
-        );
+        let own = "max by (namespace, pod) (mine)";
+        queries.set(Query::Pod(Resource::Memory), own).unwrap();
         let texts = built_in(&queries, |text| text.replace("$window", "2m"));
         assert_eq!(texts[Resource::Memory], None);
         let cpu = texts[Resource::Cpu].as_ref().unwrap();

@@ -59,7 +59,7 @@ pub(super) fn deployment(workload: &Workload) -> Deployment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::units::Resources;
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::demand::demand;
     use evenkeel_kubernetes::node::node_facts;
     use evenkeel_sandbox::scenario::Scenario;
@@ -84,7 +84,7 @@ mod tests {
                 &objects::node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
             );
             let node = serde_json::from_value(object).unwrap();
-            let (facts, invalid) = node_facts(&node, &Resources::default());
+            let (facts, invalid) = node_facts(&node, &Capacities::default());
             assert_eq!(facts.capacity, shape.capacity.map(Some));
             assert!(invalid.is_empty());
         }
