@@ -47,7 +47,7 @@ pub use reload::Reload;
 
 use crate::cluster;
 use crate::controller::{leadership, writer};
-use crate::metrics::Source;
+use crate::metrics::{Source, kubelet};
 use crate::telemetry::LogSettings;
 use evenkeel_core::placement::Policy;
 use layers::Layered;
@@ -227,6 +227,10 @@ fn cluster_settings(
     cluster::Settings {
         table: node_table::Settings {
             max_age: policy.max_age,
+            disk_max_age: match &metrics.kubelet {
+                Some(_) => policy.max_age.max(kubelet::MAX_AGE),
+                None => policy.max_age,
+            },
             provisional: scheduling.in_flight_timeout(check),
             ..node_table::Settings::default()
         },

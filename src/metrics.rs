@@ -15,6 +15,7 @@ mod dropped;
 mod error;
 pub mod exposition;
 mod instruments;
+pub mod kubelet;
 pub mod metrics_api;
 mod none;
 mod pace;

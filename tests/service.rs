@@ -19,9 +19,11 @@ mod support {
 
 mod edges {
     mod admission;
+    mod alerts;
     mod doctor;
     mod extender;
     mod external_metrics;
+    mod kubelets;
     mod manifests;
     mod metrics_faults;
     mod metrics_prometheus;

@@ -72,6 +72,9 @@ pub enum Verdict {
 pub struct LoadTerms {
     pub measured: Option<u64>,
     pub measured_at: Option<Timestamp>,
+    /// The share of the time in which tasks waited for the resource, where that is measured; it counts
+    /// where the capacity is not known.
+    pub pressure: Option<f64>,
     /// Demand of Pods that are placed there and not measured yet.
     pub in_flight: u64,
     /// Usage of Pods that were measured and are gone.

@@ -3,6 +3,8 @@
 mod prometheus;
 mod queries;
 
+use std::time::Duration;
+
 use evenkeel_core::max_age;
 use evenkeel_core::units::Ratio;
 use jiff::SignedDuration;
@@ -11,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::check::Checker;
 use super::section::section;
 use super::value::Number;
-use crate::metrics::{BODY_LIMIT, Bounds, Limits, Settings, Source};
-use crate::metrics::{poller, replay, signals};
+use crate::metrics::{Access, Authorization, BODY_LIMIT, Bounds, Limits, Settings, Source};
+use crate::metrics::{kubelet, poller, replay, signals};
 use evenkeel_kubernetes::written::Text;
 use prometheus::PrometheusSection;
 
@@ -23,8 +25,17 @@ section! {
         interval: Text = "15s".into(),
         max_age: Text = max_age::DEFAULT.into(),
         timeout: Text = "10s".into(),
+        disk: DiskSourceName = DiskSourceName::default(),
+        kubelet: KubeletSection = KubeletSection::default(),
         prometheus: PrometheusSection = PrometheusSection::default(),
         replay: ReplaySection = ReplaySection::default(),
+    }
+
+    /// `metrics.kubelet` as it is written.
+    KubeletSection {
+        // Where kubelet puts what a Pod knows the API server and says who it is by.
+        token_file: Text = "/var/run/secrets/kubernetes.io/serviceaccount/token".into(),
+        ca_file: Text = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt".into(),
     }
 
     /// `metrics.replay` as it is written.
@@ -44,6 +55,15 @@ pub(super) enum SourceName {
     None,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DiskSourceName {
+    #[default]
+    Kubelet,
+    Queries,
+    None,
+}
+
 impl MetricsSection {
     /// The section without `maxAge`, which is part of the scheduling policy.
     pub(super) fn check(&self, max_age: SignedDuration, check: &mut Checker) -> Settings {
@@ -52,6 +72,8 @@ impl MetricsSection {
             interval,
             max_age: _,
             timeout,
+            disk,
+            kubelet,
             prometheus,
             replay,
         } = self;
@@ -59,7 +81,15 @@ impl MetricsSection {
         // All are checked, so that a mistake shows before the source is switched.
         // A query is given up when its answer would be too old to be used.
         let patience = timeout.saturating_mul(4).min(max_age.unsigned_abs());
-        let prometheus = prometheus.check(patience, check);
+        let mut prometheus = prometheus.check(patience, check);
+        let built_in_disk = *disk != DiskSourceName::Queries && prometheus.queries.leave_disk_out();
+        let asks_kubelets = *disk == DiskSourceName::Kubelet
+            && match source {
+                SourceName::Prometheus => built_in_disk,
+                SourceName::MetricsApi => true,
+                SourceName::Replay | SourceName::None => false,
+            };
+        let kubelet = asks_kubelets.then(|| kubelet.settings(timeout.min(patience)));
         let replayed = replay.check(check);
         if *source == SourceName::Replay && replayed.file.as_os_str().is_empty() {
             check.refuse(
@@ -84,9 +114,27 @@ impl MetricsSection {
                     patience,
                 },
             },
+            kubelet,
             signals: signals::Settings {
                 timeout: timeout.min(patience),
             },
+        }
+    }
+}
+
+impl KubeletSection {
+    fn settings(&self, timeout: Duration) -> kubelet::Settings {
+        let Self {
+            token_file,
+            ca_file,
+        } = self;
+        kubelet::Settings {
+            access: Access {
+                authorization: Authorization::Bearer(token_file.as_ref().into()),
+                ca_file: Some(ca_file.as_ref().into()),
+                identity: None,
+            },
+            timeout,
         }
     }
 }

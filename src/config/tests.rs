@@ -714,6 +714,42 @@ fn credentials_in_a_url_are_refused_and_not_repeated() {
 }
 
 #[test]
+fn kubelets_tell_the_use_of_disks_unless_queries_do_or_the_source_is_another() {
+    for (yaml, asked, query) in [
+        ("{}", true, false),
+        ("{source: metrics-api}", true, true),
+        ("{disk: queries}", false, true),
+        ("{disk: none}", false, false),
+        (
+            "{disk: none, prometheus: {queries: {podDisk: a}}}",
+            false,
+            true,
+        ),
+        ("{source: metrics-api, disk: none}", false, false),
+        ("{prometheus: {queries: {podDisk: a}}}", false, true),
+        ("{prometheus: {queries: {nodeDisk: a}}}", false, true),
+        ("{source: none}", false, true),
+    ] {
+        let config = load(&format!("metrics: {yaml}")).unwrap();
+        assert_eq!(config.metrics.kubelet.is_some(), asked, "{yaml}");
+        let minutes = if asked { 16 } else { 3 };
+        let age = config.cluster.table.disk_max_age;
+        assert_eq!(age, SignedDuration::from_mins(minutes), "{yaml}");
+        if let Source::Prometheus(settings) = config.metrics.source {
+            let queries = settings.queries;
+            assert_eq!(queries.nodes[Resource::Disk].is_some(), query, "{yaml}");
+            assert_eq!(queries.pods[Resource::Disk].is_some(), query, "{yaml}");
+        }
+    }
+    let longer = load("metrics: {maxAge: 30m}").unwrap().cluster.table;
+    assert_eq!(longer.disk_max_age, SignedDuration::from_mins(30));
+    let own = load("metrics: {kubelet: {tokenFile: /a, caFile: /b}}").unwrap();
+    let access = own.metrics.kubelet.unwrap().access;
+    assert_eq!(access.authorization, Authorization::Bearer("/a".into()));
+    assert_eq!(access.ca_file.as_deref(), Some(Path::new("/b")));
+}
+
+#[test]
 fn capacities_are_told_by_labels_and_an_entry_that_is_never_reached_is_refused() {
     let capacities = |yaml: &str| load(&format!("scheduling: {{capacities: [{yaml}]}}"));
     for (yaml, told) in [

@@ -98,6 +98,10 @@ fn load_terms(detail: &NodeDetail, resource: Resource) -> LoadTerms {
     LoadTerms {
         measured: measured.map(|measured| measured.value.get()),
         measured_at: measured.map(|measured| measured.at),
+        pressure: detail
+            .io_pressure
+            .filter(|_| resource == Resource::DiskIo)
+            .map(|pressure| pressure.value.as_f64() / 1000.0),
         in_flight: detail.in_flight[resource].get(),
         gone: detail.gone[resource].get(),
         demanded: detail.committed[resource].get(),

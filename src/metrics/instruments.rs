@@ -152,8 +152,8 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts a question for one target's own signal, whose answer took so long.
-    pub(crate) fn observe_signal(
+    /// Counts one call beside the rounds, for one target's own signal or of one kubelet, that took so long.
+    pub(crate) fn observe_call(
         &self,
         query: &'static str,
         took: Duration,

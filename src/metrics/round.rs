@@ -134,9 +134,11 @@ fn pods_of(query: Query) -> Vec<Resource> {
     match query {
         Query::Pod(resource) => vec![resource],
         Query::PodMetrics => vec![Resource::Cpu, Resource::Memory],
+        Query::KubeletDisk => vec![Resource::Disk],
         Query::SampleTime(_)
         | Query::Node(_)
         | Query::NetworkCapacity
+        | Query::IoPressure
         | Query::NodeMetrics
         | Query::Trace => Vec::new(),
     }

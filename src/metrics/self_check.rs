@@ -14,6 +14,12 @@ use super::round::Round;
 use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
 
+/// What a finding says of disks, which are measured in a way of their own.
+const DISK_UNMEASURED: &str = "\
+    disk is measured of no node: the log names what keeps the kubelets from telling it (the right \
+    nodes/stats, port 10250, a certificate that metrics.kubelet.caFile signed: serverTLSBootstrap), or \
+    set metrics.prometheus.queries.nodeDisk and podDisk, or metrics.disk: none";
+
 /// The most names that a finding repeats.
 const NAMES_SHOWN: usize = 5;
 
@@ -118,6 +124,9 @@ impl fmt::Display for Finding {
                 nodes.len(),
                 listed(nodes)
             ),
+            Self::ResourceUnmeasured {
+                resource: Resource::Disk,
+            } => f.write_str(DISK_UNMEASURED),
             Self::ResourceUnmeasured { resource } => write!(
                 f,
                 "{resource} is measured of no node: check that the exporter behind the query is \
@@ -230,13 +239,20 @@ fn several_series(round: &Round) -> Option<Finding> {
     })
 }
 
-/// The resources that no node has, where nodes have others.
+/// The resources that no node has although they were asked for, where nodes have others.
 fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
     let columns = &round.usage.nodes;
     let any = columns.values().iter().any(|column| !column.is_empty());
+    let asked = |resource| {
+        let mut queries = round.reports.iter().map(|report| report.query);
+        queries.any(|query| {
+            query == Query::Node(resource)
+                || (resource == Resource::Disk && query == Query::KubeletDisk)
+        })
+    };
     Resource::ALL
         .into_iter()
-        .filter(move |resource| any && columns[*resource].is_empty())
+        .filter(move |resource| any && columns[*resource].is_empty() && asked(*resource))
         .map(|resource| Finding::ResourceUnmeasured { resource })
 }
 
@@ -345,6 +361,16 @@ mod tests {
             .iter()
             .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()))
             .collect()
+    }
+
+    fn report(query: Query, dropped: Dropped) -> QueryReport {
+        QueryReport {
+            query,
+            took: std::time::Duration::ZERO,
+            dropped,
+            warning: None,
+            error: None,
+        }
     }
 
     fn texts(findings: &[Finding]) -> Vec<String> {
@@ -468,6 +494,10 @@ mod tests {
         let mut round = measured(&["node-1"]);
         let columns = &mut Arc::make_mut(&mut round.usage).nodes;
         columns[Resource::Disk] = Arc::default();
+        assert_eq!(check(&nodes(1), &round, &[]), [], "nobody asked for it");
+        round
+            .reports
+            .push(report(Query::KubeletDisk, Dropped::default()));
         let findings = check(&nodes(1), &round, &[]);
         let disk = Resource::Disk;
         assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);
@@ -484,13 +514,7 @@ mod tests {
             for _ in 0..others {
                 dropped.add(DropCause::Ambiguous);
             }
-            round.reports.push(QueryReport {
-                query,
-                took: std::time::Duration::ZERO,
-                dropped,
-                warning: None,
-                error: None,
-            });
+            round.reports.push(report(query, dropped));
         }
         let told = texts(&check(&nodes(1), &round, &[]));
         assert_eq!(told.len(), 1);
@@ -507,11 +531,8 @@ mod tests {
             (Query::Pod(Resource::Cpu), None),
         ] {
             round.reports.push(QueryReport {
-                query,
-                took: std::time::Duration::ZERO,
-                dropped: Dropped::default(),
                 warning: warning.map(str::to_owned),
-                error: None,
+                ..report(query, Dropped::default())
             });
         }
         let told = texts(&check(&nodes(1), &round, &[]));

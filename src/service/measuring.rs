@@ -10,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::parts::{Parts, Tasks, lasting};
 use crate::cluster::ClusterState;
+use crate::cluster::state::NodeContact;
+use crate::metrics::kubelet::{Asker, Disks, Kubelet, WithDisks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
@@ -32,6 +34,7 @@ pub(super) fn start(
     tasks: &mut Tasks,
 ) -> anyhow::Result<Asked> {
     let (source, prometheus) = source(parts)?;
+    let source = with_disks(source, parts, cancel, tasks);
     let signals = signals(parts, prometheus.clone(), cancel, tasks);
     let poller = Poller::new(
         source,
@@ -69,6 +72,42 @@ pub(super) fn start(
         past: prometheus,
         signals,
     })
+}
+
+/// Starts asking the kubelets, where they are to tell the use of disks, and has rounds hold it.
+fn with_disks(
+    source: Arc<dyn MetricsSource>,
+    parts: &Parts,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> Arc<dyn MetricsSource> {
+    let Some(settings) = parts.config.metrics.kubelet.clone() else {
+        return source;
+    };
+    let disks = Disks::default();
+    let (clock, metrics) = (parts.cluster.clock(), parts.instruments.measuring.clone());
+    let asker = Asker::new(settings, disks.clone(), clock, metrics);
+    let (cluster, cancel) = (parts.cluster.clone(), cancel.clone());
+    tasks.spawn(async move {
+        let asking = asker.run(|| kubelets(&cluster));
+        cancel.run_until_cancelled(asking).await;
+        Ok(())
+    });
+    Arc::new(WithDisks::new(source, disks))
+}
+
+/// The kubelets of the nodes that tell an address.
+fn kubelets(cluster: &ClusterState) -> Vec<Kubelet> {
+    let contacts = cluster.node_contacts().into_iter();
+    let kubelet = |contact: NodeContact| {
+        let [first, second] = contact.internal_ips;
+        Some(Kubelet {
+            node: contact.name,
+            address: first.or(second)?,
+            port: contact.kubelet_port,
+        })
+    };
+    contacts.filter_map(kubelet).collect()
 }
 
 /// Tells the source which addresses are which nodes, for the rounds to come.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
+use crate::support::metrics_stand_in::{Reply, StandIn, certificate, start, vector};
 use evenkeel::metrics::prometheus::{
     Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
     WorkloadName, Workloads,
@@ -78,7 +78,7 @@ fn sound(form: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_sound_server_is_asked_by_post_thirteen_times() {
+async fn a_sound_server_is_asked_by_post_fourteen_times() {
     let stand_in = start(sound).await;
     let round = sample(&stand_in, PATIENT).await.unwrap();
     assert_eq!(round.failures().count(), 0);
@@ -93,7 +93,7 @@ async fn a_sound_server_is_asked_by_post_thirteen_times() {
     assert_eq!(round.usage.network_capacity["a"], Amount::new(2));
     assert_eq!(round.usage.pods[Resource::Cpu].len(), 1);
     let heads = stand_in.asked.heads.lock().unwrap();
-    assert_eq!(heads.len(), 13);
+    assert_eq!(heads.len(), 14);
     assert!(
         heads
             .iter()
@@ -213,7 +213,7 @@ async fn a_server_that_is_down_is_told_from_one_that_is_slow() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_asked_twice_and_not_thirteen_times() {
+async fn a_server_that_hangs_is_asked_twice_and_not_fourteen_times() {
     let stand_in = start(|_| Reply::Hang).await;
     sample(&stand_in, HASTY).await.unwrap_err();
     assert_eq!(stand_in.asked.forms.lock().unwrap().len(), 2);
@@ -339,7 +339,7 @@ async fn every_built_in_query_keeps_to_the_matchers() {
         .await
         .unwrap();
     let forms = stand_in.asked.forms.lock().unwrap();
-    assert_eq!(forms.len(), 13);
+    assert_eq!(forms.len(), 14);
     // `{cluster="k"`, in the form's encoding.
     assert!(
         forms
@@ -454,7 +454,7 @@ async fn only_a_server_of_the_given_authority_is_believed_and_the_file_may_chang
     let (good, bad) = (certificate(), certificate());
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.crt");
-    let mut settings = settings(&serve_tls(&good, None).await);
+    let mut settings = settings(&sound_over_tls(&good, None).await);
     settings.connection.access.ca_file = Some(file.clone());
     let source = Arc::new(PrometheusSource::new(settings));
     for (pem, outcome) in [
@@ -477,7 +477,7 @@ async fn a_server_that_asks_for_a_certificate_is_shown_the_one_of_the_files() {
     let folder = tempfile::tempdir().unwrap();
     let [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map(|name| folder.path().join(name));
     std::fs::write(&ca, server.cert.pem()).unwrap();
-    let mut settings = settings(&serve_tls(&server, Some(&caller)).await);
+    let mut settings = settings(&sound_over_tls(&server, Some(&caller)).await);
     settings.connection.access.ca_file = Some(ca);
     settings.connection.access.identity = Some(IdentityFiles {
         certificate: cert.clone(),
@@ -495,50 +495,12 @@ async fn a_server_that_asks_for_a_certificate_is_shown_the_one_of_the_files() {
     assert_eq!(ask(&source).await.unwrap_err().reason(), "ClientSetup");
 }
 
-fn certificate() -> rcgen::CertifiedKey<rcgen::KeyPair> {
-    rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap()
-}
-
 /// A sound stand-in over TLS, which lets only this caller in where one is given.
-async fn serve_tls(
-    identity: &rcgen::CertifiedKey<rcgen::KeyPair>,
-    caller: Option<&rcgen::CertifiedKey<rcgen::KeyPair>>,
+async fn sound_over_tls(
+    identity: &stand_in::Identity,
+    caller: Option<&stand_in::Identity>,
 ) -> evenkeel_http_client::Uri {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());
-    let tls = rustls::ServerConfig::builder();
-    let tls = match caller {
-        None => tls.with_no_client_auth(),
-        Some(caller) => {
-            let mut roots = rustls::RootCertStore::empty();
-            roots.add(caller.cert.der().clone()).unwrap();
-            let verifier = rustls::server::WebPkiClientVerifier::builder(Arc::new(roots));
-            tls.with_client_cert_verifier(verifier.build().unwrap())
-        }
-    };
-    let tls = tls
-        .with_single_cert(vec![identity.cert.der().clone()], key.unwrap())
-        .unwrap();
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
     let router = stand_in::router(Arc::new(sound), Arc::default());
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let service = hyper_util::service::TowerToHyperService::new(router.clone());
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                // Callers that do not trust the certificate break off here.
-                let Ok(stream) = acceptor.accept(stream).await else {
-                    return;
-                };
-                let stream = hyper_util::rt::TokioIo::new(stream);
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(stream, service)
-                    .await;
-            });
-        }
-    });
+    let port = stand_in::serve_tls(identity, caller, router).await;
     format!("https://localhost:{port}").parse().unwrap()
 }

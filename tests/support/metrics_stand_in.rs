@@ -131,3 +131,55 @@ pub(crate) fn vector(series: &[(&str, &str)]) -> Reply {
         format!(r#"{{"status":"success","data":{{"resultType":"vector","result":[{list}]}}}}"#),
     )
 }
+
+/// A certificate with its key.
+pub(crate) type Identity = rcgen::CertifiedKey<rcgen::KeyPair>;
+
+/// A self-signed certificate for loopback.
+pub(crate) fn certificate() -> Identity {
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    rcgen::generate_simple_self_signed(names).unwrap()
+}
+
+/// Serves over TLS at the port that it returns, to this caller alone where one is given.
+pub(crate) async fn serve_tls(
+    identity: &Identity,
+    caller: Option<&Identity>,
+    router: Router,
+) -> u16 {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());
+    let tls = rustls::ServerConfig::builder();
+    let tls = match caller {
+        None => tls.with_no_client_auth(),
+        Some(caller) => {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add(caller.cert.der().clone()).unwrap();
+            let verifier = rustls::server::WebPkiClientVerifier::builder(Arc::new(roots));
+            tls.with_client_cert_verifier(verifier.build().unwrap())
+        }
+    };
+    let chain = vec![identity.cert.der().clone()];
+    let tls = tls.with_single_cert(chain, key.unwrap()).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let service = hyper_util::service::TowerToHyperService::new(router.clone());
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                // Callers that do not trust the certificate break off here.
+                let Ok(stream) = acceptor.accept(stream).await else {
+                    return;
+                };
+                let stream = hyper_util::rt::TokioIo::new(stream);
+                let _ = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(stream, service)
+                    .await;
+            });
+        }
+    });
+    port
+}

@@ -26,6 +26,7 @@ pub mod external_metrics;
 pub mod group_version;
 pub mod json;
 pub mod kinds;
+pub mod kubelet_stats;
 pub mod lease;
 pub mod load_query;
 pub mod managed_fields;

@@ -10,7 +10,7 @@ mod before;
 mod names;
 mod past;
 
-pub use self::names::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+pub use self::names::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -215,7 +215,7 @@ impl Backend {
             .strip_prefix("timestamp(")
             .and_then(|rest| rest.strip_suffix(')'));
         let name = inner.unwrap_or(text);
-        if name == NETWORK_CAPACITY.1 {
+        if name == NETWORK_CAPACITY.1 || name == IO_PRESSURE.1 {
             return Some(Vec::new());
         }
         if name == PROBE {

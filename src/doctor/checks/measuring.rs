@@ -216,11 +216,17 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
             continue;
         };
         let node = unannotated(evidence, annotation).unwrap_or("NODE");
+        let rule = match resource {
+            Resource::DiskIo => {
+                ", and refuses Pods only while tasks wait for the disks (I/O pressure)"
+            }
+            _ => " and no rule",
+        };
         found.push(Finding::warning(
             CAPACITY,
             format!(
                 "the {resource} capacity of {known} of {all} nodes is known: elsewhere {resource} \
-                 takes part in no rule and no score"
+                 takes part in no score{rule}"
             ),
             format!(
                 "kubectl annotate node {node} {annotation}={example}, or in the configuration for \

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::answer;
 use super::grid::Grid;
 use crate::metrics::access::{Access, AccessClient};
+use crate::metrics::api_call;
 use crate::metrics::error::{MetricsError, excerpt};
 use evenkeel_core::units::Bytes;
 
@@ -148,20 +149,7 @@ async fn failure(response: Response) -> MetricsError {
     }
     // Whatever the body is, even if it cannot be read, the status is what went wrong.
     let body = response.bytes(size(ERROR_BODY)).await.unwrap_or_default();
-    let text = || excerpt(&String::from_utf8_lossy(&body));
-    if let Some(refusal) = answer::refusal(&body) {
-        return refusal;
-    }
-    match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => MetricsError::Unauthorized {
-            status: status.as_u16(),
-        },
-        StatusCode::NOT_FOUND => MetricsError::NotServed { excerpt: text() },
-        _ => MetricsError::Status {
-            status: status.as_u16(),
-            excerpt: text(),
-        },
-    }
+    answer::refusal(&body).unwrap_or_else(|| api_call::refusal(status, &body))
 }
 
 fn size(bytes: Bytes) -> usize {

@@ -34,6 +34,7 @@ pub fn read(body: &[u8]) {
         Query::SampleTime(Resource::Cpu),
         Query::Node(Resource::Cpu),
         Query::NetworkCapacity,
+        Query::IoPressure,
         Query::Pod(Resource::Memory),
     ] {
         if let Ok(answer) = reader.read(query, &answers, now, body) {

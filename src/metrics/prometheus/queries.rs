@@ -84,6 +84,10 @@ const NETWORK_CAPACITY: &str = concat!(
     "\"}[$window]) > 0))"
 );
 
+/// Waiting for I/O as the kernel tells it (PSI): the share of the time in which some task waited.
+const IO_PRESSURE: &str =
+    "max by ($node) (rate(node_pressure_io_waiting_seconds_total{$exporter}[$window]))";
+
 const POD_CPU: &str = concat!(
     "sum by (namespace, pod) (max by (namespace, pod, container) (\
      rate(container_cpu_usage_seconds_total{",
@@ -218,6 +222,8 @@ pub struct Queries {
     pub pods: Resources<Option<Box<str>>>,
     /// The speed of each node's network interfaces in bytes per second.
     pub network_capacity: Option<Box<str>>,
+    /// The I/O pressure of each node, 0 to 1, as old as the measurement of its disk I/O.
+    pub io_pressure: Option<Box<str>>,
     /// Series with all their labels, by which the self-check finds the one that names nodes.
     pub probe: Box<str>,
 }
@@ -233,9 +239,27 @@ impl Queries {
             Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)?),
             Query::Pod(resource) => self.pods[resource] = Some(promql.into()),
             Query::NetworkCapacity => self.network_capacity = Some(promql.into()),
-            Query::SampleTime(_) | Query::NodeMetrics | Query::PodMetrics | Query::Trace => {}
+            Query::IoPressure => self.io_pressure = Some(promql.into()),
+            Query::SampleTime(_)
+            | Query::KubeletDisk
+            | Query::NodeMetrics
+            | Query::PodMetrics
+            | Query::Trace => {}
         }
         Ok(())
+    }
+
+    /// Leaves out what is built in for disks, which kubelets tell better. False where the operator has a
+    /// query of their own for them; then nothing is left out.
+    pub fn leave_disk_out(&mut self) -> bool {
+        let Self { nodes, pods, .. } = Self::default();
+        let disk = Resource::Disk;
+        let built_in = self.nodes[disk] == nodes[disk] && self.pods[disk] == pods[disk];
+        if built_in {
+            self.nodes[disk] = None;
+            self.pods[disk] = None;
+        }
+        built_in
     }
 
     /// The same with the operator's own query for the times of its values.
@@ -283,6 +307,7 @@ impl Default for Queries {
                 Some(query.into())
             }),
             network_capacity: Some(NETWORK_CAPACITY.into()),
+            io_pressure: Some(IO_PRESSURE.into()),
             probe: PROBE.into(),
         }
     }
@@ -310,15 +335,17 @@ mod tests {
             nodes,
             pods,
             network_capacity,
+            io_pressure,
             probe,
         } = Queries::default();
         let mut texts: Vec<Box<str>> = pods.values().iter().flatten().cloned().collect();
         texts.extend(network_capacity);
+        texts.extend(io_pressure);
         texts.push(probe);
         for query in nodes.values().iter().flatten() {
             texts.extend([query.value.clone(), query.sampled.clone()]);
         }
-        assert_eq!(texts.len(), 17);
+        assert_eq!(texts.len(), 18);
         let none = ExporterMatchers::default();
         let own = ExporterMatchers {
             all: r#"mine="1""#.parse().unwrap(),

@@ -32,6 +32,22 @@ pub(super) struct Reader {
     pub(super) pod_names: Mutex<PodNames>,
 }
 
+/// What a column of the nodes is measured of.
+#[derive(Clone, Copy)]
+struct Subject {
+    /// The resource whose times date the values.
+    resource: Resource,
+    /// The span that each value speaks of.
+    window: SignedDuration,
+}
+
+/// Values of nodes with what was not taken.
+struct Column {
+    values: NodeColumn,
+    dropped: Dropped,
+    warning: Option<String>,
+}
+
 impl Reader {
     /// Reads the answer to a query that was asked at `now`, after the answers `before`.
     ///
@@ -47,9 +63,12 @@ impl Reader {
         match query {
             Query::SampleTime(_) => self.times(before, now, body),
             Query::Node(resource) => self.nodes(resource, before, body),
+            Query::IoPressure => self.io_pressure(before, body),
             Query::NetworkCapacity => self.speeds(before, body),
             Query::Pod(resource) => self.pods(resource, body),
-            Query::NodeMetrics | Query::PodMetrics | Query::Trace => Ok(Answer::default()),
+            Query::KubeletDisk | Query::NodeMetrics | Query::PodMetrics | Query::Trace => {
+                Ok(Answer::default())
+            }
         }
     }
 
@@ -98,13 +117,50 @@ impl Reader {
         before: &Answers,
         body: &[u8],
     ) -> Result<Answer, MetricsError> {
+        let subject = Subject {
+            resource,
+            window: match resource {
+                Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window,
+                Resource::Memory | Resource::Disk => SignedDuration::ZERO,
+            },
+        };
+        let column = self.column(subject, before, body, |value| amount(resource, value))?;
+        let mut usage = UsageSample::default();
+        usage.nodes[resource] = Arc::new(column.values);
+        Ok(part(usage, column.dropped, column.warning))
+    }
+
+    /// The share of the time in which tasks waited, in thousandths.
+    fn io_pressure(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
+        let subject = Subject {
+            resource: Resource::DiskIo,
+            window: self.window,
+        };
+        let thousandths = |value| finite(value).map(|share| Amount::from_f64(share * 1000.0));
+        let column = self.column(subject, before, body, thousandths)?;
+        let usage = UsageSample {
+            io_pressure: Arc::new(column.values),
+            ..UsageSample::default()
+        };
+        Ok(part(usage, column.dropped, column.warning))
+    }
+
+    /// One value for each node, dated as the measurements of the subject's resource are.
+    fn column(
+        &self,
+        subject: Subject,
+        before: &Answers,
+        body: &[u8],
+        amount: impl Fn(Option<f64>) -> Result<Amount, DropCause>,
+    ) -> Result<Column, MetricsError> {
+        let Subject { resource, window } = subject;
         let addresses = self.addresses.load();
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let times = before.times(self.dated_by[resource]);
         let mut dropped = Dropped::default();
         let mut candidates: HashMap<Arc<str>, Vec<Candidate>> = HashMap::new();
         let warning = answer::read(body, |labels, value| {
-            let taken = amount(resource, value).and_then(|value| {
+            let taken = amount(value).and_then(|value| {
                 let node = names.of(labels).ok_or(DropCause::Unnamed)?;
                 let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
                 let (node, times) = dated.ok_or(DropCause::Undated)?;
@@ -124,23 +180,21 @@ impl Reader {
                 dropped.add(cause);
             }
         })?;
-        let window = match resource {
-            Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window,
-            Resource::Memory | Resource::Disk => SignedDuration::ZERO,
-        };
-        let mut column = NodeColumn::default();
+        let mut values = NodeColumn::default();
         for (node, candidates) in candidates {
             for _ in 1..candidates.len() {
                 dropped.add(DropCause::Ambiguous);
             }
             // Half the window is two scrapes, so that jobs whose scrapes alternate are as new.
             if let Some(Candidate { value, at, .. }) = choose(&candidates, self.window / 2) {
-                column.insert(node, Measurement { value, at, window });
+                values.insert(node, Measurement { value, at, window });
             }
         }
-        let mut usage = UsageSample::default();
-        usage.nodes[resource] = Arc::new(column);
-        Ok(part(usage, dropped, warning))
+        Ok(Column {
+            values,
+            dropped,
+            warning,
+        })
     }
 
     fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
@@ -372,6 +426,18 @@ mod tests {
         let answer = read(Query::NetworkCapacity, &before, &series);
         assert_eq!(usage(&answer).network_capacity["a"], Amount::new(3));
         assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
+    }
+
+    #[test]
+    fn io_pressure_is_a_share_in_thousandths_and_as_old_as_the_exporter() {
+        let value = [(r#""node":"a""#, "0.4567"), (r#""node":"b""#, "NaN")];
+        let answer = read(Query::IoPressure, &dated(&["a", "b"]), &value);
+        let pressure = usage(&answer).io_pressure["a"];
+        assert_eq!(pressure.value, Amount::new(457));
+        assert_eq!(pressure.at.as_second(), NOW - 10);
+        assert_eq!(pressure.window, SignedDuration::from_secs(120));
+        assert_eq!(answer.dropped.count(DropCause::NotANumber), 1);
+        assert!(usage(&answer).node_names().is_empty());
     }
 
     #[test]

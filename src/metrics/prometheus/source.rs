@@ -168,6 +168,7 @@ fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item
         nodes,
         pods,
         network_capacity,
+        io_pressure,
         probe: _,
     } = queries;
     let times = nodes.iter().filter_map(move |(resource, query)| {
@@ -181,10 +182,15 @@ fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item
     let capacity = network_capacity
         .iter()
         .map(|text| (Query::NetworkCapacity, &**text));
+    let pressure = io_pressure.iter().map(|text| (Query::IoPressure, &**text));
     let pods = pods
         .iter()
         .filter_map(|(resource, text)| Some((Query::Pod(resource), text.as_deref()?)));
-    times.chain(values).chain(capacity).chain(pods)
+    times
+        .chain(values)
+        .chain(capacity)
+        .chain(pressure)
+        .chain(pods)
 }
 
 #[cfg(test)]
@@ -192,12 +198,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_is_thirteen_queries_times_first_whatever_the_cluster() {
+    fn a_round_is_fourteen_queries_times_first_whatever_the_cluster() {
         let queries = Queries::default();
         let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
             .map(|(query, _)| query.as_str())
             .collect();
-        assert_eq!(asked.len(), 13);
+        assert_eq!(asked.len(), 14);
         assert_eq!(asked[..3], ["sampleTimeCpu", "sampleTimeDisk", "nodeCpu"]);
     }
 
@@ -221,6 +227,7 @@ mod tests {
         queries.nodes[Resource::Cpu] = None;
         queries.pods[Resource::Disk] = None;
         queries.network_capacity = None;
+        queries.io_pressure = None;
         let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
             .map(|(query, _)| query.as_str())
             .collect();

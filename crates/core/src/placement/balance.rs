@@ -156,6 +156,7 @@ mod tests {
         NodeLoad {
             capacity: amounts(capacity).map(Some),
             load: amounts(load),
+            io_pressed: false,
         }
     }
 
@@ -256,6 +257,7 @@ mod tests {
         (capacity, load).prop_map(|(capacity, load)| NodeLoad {
             capacity: Resources::new(capacity).map(|t| t.map(Amount::new)),
             load: amounts(load),
+            io_pressed: false,
         })
     }
 

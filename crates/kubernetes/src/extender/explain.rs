@@ -84,6 +84,9 @@ pub struct ResourceExplanation {
     pub ratio: Option<f64>,
     /// (R + N) / T, which must be below h.
     pub ratio_after: Option<f64>,
+    /// True where the capacity is not known, and tasks of the node wait for the resource so much that
+    /// it counts as over the line.
+    pub pressed: bool,
     /// True where the headroom rule holds for the resource.
     pub fits: bool,
     /// `fresh`, `stale` or `absent`.
@@ -216,6 +219,7 @@ fn of_resource(
         capacity: term.capacity.map(Amount::get),
         ratio: share(term.load.as_f64()),
         ratio_after: share(term.load.as_f64() + term.demand.as_f64()),
+        pressed: term.pressed,
         fits: term.fits,
         freshness: node.freshness[resource].as_str(),
         deviation: score.and_then(|score| score.deviation[resource]),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
@@ -26,11 +26,17 @@ pub struct NodeFacts {
     pub tainted: bool,
 }
 
+/// The share of two minutes, in thousandths, above which waiting for I/O counts as over the line: disks
+/// that keep up with what is asked of them let tasks wait far less.
+const IO_PRESSURE_LIMIT: Amount = Amount::new(400);
+
 /// The terms of a node's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeDetail {
     /// The newest measurement of each resource.
     pub measured: Resources<Option<Measurement>>,
+    /// The newest measurement of its I/O pressure, in thousandths of the time.
+    pub io_pressure: Option<Measurement>,
     /// The usage that Pods in flight will add to it.
     pub in_flight: Resources<Amount>,
     /// The usage in it of Pods that have ended.
@@ -56,6 +62,7 @@ pub(super) struct NodeEntry {
     pub(super) facts: Option<NodeFacts>,
     pub(super) measured_network_capacity: Option<Amount>,
     measured: Resources<Option<Measurement>>,
+    io_pressure: Option<Measurement>,
     committed: Sums,
     in_flight: Sums,
     ended_usage: Sums,
@@ -69,13 +76,13 @@ impl NodeEntry {
     /// the future, by a clock that was wrong for a while, gives way to any other.
     pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>, now: Timestamp) {
         for (resource, new) in round.iter() {
-            let known = &mut self.measured[resource];
-            if let Some(new) = new
-                && known.is_none_or(|known| known.at <= new.at || known.at > now)
-            {
-                *known = Some(*new);
-            }
+            renew(&mut self.measured[resource], *new, now);
         }
+    }
+
+    /// The same of the node's I/O pressure.
+    pub(super) fn measure_io_pressure(&mut self, new: Option<Measurement>, now: Timestamp) {
+        renew(&mut self.io_pressure, new, now);
     }
 
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
@@ -151,7 +158,7 @@ impl NodeEntry {
         self.in_flight = Sums::default();
         self.ended_usage = Sums::default();
         for ended in std::mem::take(&mut self.ended) {
-            if moment.now.duration_since(ended.at) <= moment.settings.max_age {
+            if moment.now.duration_since(ended.at) <= moment.settings.longest_age() {
                 self.remember_ended(ended, moment.sample);
             }
         }
@@ -199,7 +206,11 @@ impl NodeEntry {
             name: Arc::clone(name),
             schedulable: facts.schedulable,
             tainted: facts.tainted,
-            load: NodeLoad { capacity, load },
+            load: NodeLoad {
+                capacity,
+                load,
+                io_pressed: self.is_io_pressed(settings, now),
+            },
             freshness,
         })
     }
@@ -209,20 +220,29 @@ impl NodeEntry {
         let fresh = Resource::ALL
             .into_iter()
             .filter(|&resource| self.freshness(resource, settings, now) == Freshness::Fresh);
-        let ends = fresh.filter_map(|resource| {
-            self.measured[resource]?
-                .at
-                .checked_add(settings.max_age)
-                .ok()
+        let fresh = fresh.filter_map(|resource| {
+            let max_age = settings.max_age_of(resource);
+            Some((self.measured[resource]?, max_age))
         });
+        let pressed = self.is_io_pressed(settings, now);
+        let pressure = self.io_pressure.filter(|_| pressed);
+        let ends = fresh
+            .chain(pressure.map(|pressure| (pressure, settings.max_age)))
+            .filter_map(|(measured, max_age)| measured.at.checked_add(max_age).ok());
         ends.min()
+    }
+
+    /// True while a fresh measurement says so.
+    fn is_io_pressed(&self, settings: &Settings, now: Timestamp) -> bool {
+        self.io_pressure.is_some_and(|pressure| {
+            pressure.value > IO_PRESSURE_LIMIT && is_fresh(&pressure, settings.max_age, now)
+        })
     }
 
     fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
         match self.measured[resource] {
             None => Freshness::Absent,
-            // A time far in the future is a wrong clock, and no fresher than one far in the past.
-            Some(measured) if now.duration_since(measured.at).abs() <= settings.max_age => {
+            Some(measured) if is_fresh(&measured, settings.max_age_of(resource), now) => {
                 Freshness::Fresh
             }
             Some(_) => Freshness::Stale,
@@ -232,6 +252,7 @@ impl NodeEntry {
     pub(super) fn detail(&self) -> Option<NodeDetail> {
         self.facts.map(|_| NodeDetail {
             measured: self.measured,
+            io_pressure: self.io_pressure,
             in_flight: self.in_flight.get(),
             gone: self.ended_usage.get(),
             committed: self.committed.get(),
@@ -246,4 +267,19 @@ impl NodeEntry {
     pub(super) const fn is_unused(&self) -> bool {
         self.facts.is_none() && self.pods == 0
     }
+}
+
+/// Takes a new measurement in the place of the `known` one, unless that is newer.
+fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timestamp) {
+    if let Some(new) = new
+        && known.is_none_or(|known| known.at <= new.at || known.at > now)
+    {
+        *known = Some(new);
+    }
+}
+
+/// True within the maximum age. A time far in the future is a wrong clock, and no fresher than one far
+/// in the past.
+fn is_fresh(measured: &Measurement, max_age: SignedDuration, now: Timestamp) -> bool {
+    now.duration_since(measured.at).abs() <= max_age
 }

@@ -3,12 +3,15 @@
 use jiff::SignedDuration;
 
 use crate::max_age;
+use crate::units::Resource;
 
 /// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Measurements older than this are not used.
     pub max_age: SignedDuration,
+    /// The same for disk, which may be measured less often.
+    pub disk_max_age: SignedDuration,
     /// The time for which a Pod counts on the node that was proposed for it while its binding is
     /// not seen.
     pub provisional: SignedDuration,
@@ -21,10 +24,28 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_age: max_age::DEFAULT,
+            disk_max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),
         }
+    }
+}
+
+impl Settings {
+    /// The age up to which measurements of a resource are used.
+    pub(super) const fn max_age_of(&self, resource: Resource) -> SignedDuration {
+        match resource {
+            Resource::Disk => self.disk_max_age,
+            Resource::Cpu | Resource::Memory | Resource::NetworkIo | Resource::DiskIo => {
+                self.max_age
+            }
+        }
+    }
+
+    /// The age up to which any measurement is used.
+    pub(super) fn longest_age(&self) -> SignedDuration {
+        self.max_age.max(self.disk_max_age)
     }
 }
