@@ -27,6 +27,7 @@ mod edges {
     mod manifests;
     mod metrics_faults;
     mod metrics_prometheus;
+    mod recorded_exporters;
     mod scrapes;
     mod server_abuse;
     mod server_faults;
