@@ -90,6 +90,7 @@ fn reference_node() -> NodeLoad {
         capacity: Resources::new([8_000, 32 << 30, 1_250_000_000, 250_000_000, 100 << 30])
             .map(|amount| Some(Amount::new(amount))),
         load: Resources::default(),
+        io_pressed: false,
     }
 }
 

@@ -61,6 +61,9 @@ fn loads(explanation: &Explanation, style: Style) -> Table {
 fn load(resource: Resource, term: &ResourceExplanation, limit: f64, style: Style) -> Cell {
     let load = in_unit(resource, Amount::new(term.load));
     let Some(capacity) = term.capacity else {
+        if term.pressed {
+            return style.bad(right(format!("{load}/–    !")));
+        }
         return right(format!("{load}/–     "));
     };
     let capacity = in_unit(resource, Amount::new(capacity));
@@ -129,7 +132,7 @@ fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> 
             "~  not measured lately: the load is what the node's Pods ask for"
         )?;
     }
-    if terms().any(|term| term.capacity.is_none()) {
+    if terms().any(|term| term.capacity.is_none() && !term.pressed) {
         writeln!(
             to,
             "–  of unknown capacity: the resource takes no part in the rules"

@@ -145,6 +145,7 @@ mod tests {
     use evenkeel_core::placement::{NoHeadroom, node_table};
     use evenkeel_core::profile::ProfileTable;
     use evenkeel_core::units::{Ratio, Resources};
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::plan::{Purpose, Write};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -169,7 +170,7 @@ mod tests {
     fn cluster() -> ClusterState {
         let cluster = ClusterState::new(Settings {
             table: node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
         });

@@ -24,6 +24,7 @@ use evenkeel_core::placement::balance::{Normalization, Scoring};
 use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{self, Ratio, Resources};
+use evenkeel_kubernetes::capacities::Capacities;
 use http_body_util::BodyExt as _;
 use jiff::SignedDuration;
 use rustls::pki_types::CertificateDer;
@@ -57,7 +58,7 @@ pub(crate) fn policy() -> Policy {
 pub(crate) fn unlisted(expects_metrics: bool) -> ClusterState {
     ClusterState::new(Settings {
         table: node_table::Settings::default(),
-        default_capacity: Resources::default(),
+        capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics,
     })

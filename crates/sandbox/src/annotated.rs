@@ -63,7 +63,7 @@ pub fn deployment(workload: &Workload) -> Deployment {
 mod tests {
     use super::*;
     use crate::scenario::Scenario;
-    use evenkeel_core::units::Resources;
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::demand::demand;
     use evenkeel_kubernetes::node::node_facts;
 
@@ -87,7 +87,7 @@ mod tests {
                 &objects::node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
             );
             let node = serde_json::from_value(object).unwrap();
-            let (facts, invalid) = node_facts(&node, &Resources::default());
+            let (facts, invalid) = node_facts(&node, &Capacities::default());
             assert_eq!(facts.capacity, shape.capacity.map(Some));
             assert!(invalid.is_empty());
         }

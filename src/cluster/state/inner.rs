@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::claims::{Claimant, Claims};
+use super::contacts::Contacts;
 use crate::cluster::owners::Owners;
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
 use evenkeel_core::placement::node_table::NodeTable;
@@ -32,6 +33,7 @@ pub(super) struct Inner {
     pub(super) policies: Arc<Namespaces>,
     pub(super) policies_changed: bool,
     pub(super) node_versions: Map<Box<str>, String>,
+    pub(super) contacts: Contacts,
     pub(super) waiting: Map<Box<str>, WaitingPod>,
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,

@@ -10,6 +10,8 @@ pub struct NodeDetail {
     pub allocatable: Resources<Option<Amount>>,
     /// The newest measurement of each resource.
     pub measured: Resources<Option<Measurement>>,
+    /// The newest measurement of its I/O pressure, in thousandths of the time.
+    pub io_pressure: Option<Measurement>,
     /// The usage that Pods in flight will add to it, those without a binding included.
     pub in_flight: Resources<Amount>,
     /// The usage in it of Pods that have ended.

@@ -54,6 +54,11 @@ pub struct ResourceExplanation {
     pub ratio: Option<f64>,
     /// (R + N) / T, which must be below h.
     pub ratio_after: Option<f64>,
+    /// True where the capacity is not known, and tasks of the node wait for the resource so much that
+    /// it counts as over the line.
+    pub pressed: bool,
+    /// The share of the time in which tasks waited for the resource, where that is measured.
+    pub pressure: Option<f64>,
     /// True where the headroom rule holds for the resource.
     pub fits: bool,
     /// `fresh`, `stale` or `absent`.
@@ -128,6 +133,11 @@ impl Found<'_> {
             capacity: term.capacity.map(Amount::get),
             ratio: share(term.load.as_f64()),
             ratio_after: share(term.load.as_f64() + term.demand.as_f64()),
+            pressed: term.pressed,
+            pressure: detail
+                .io_pressure
+                .filter(|_| resource == Resource::DiskIo)
+                .map(|pressure| pressure.value.as_f64() / 1000.0),
             fits: term.fits,
             freshness: self.node.freshness[resource].as_str().into(),
             measured: measured.map(|measured| measured.value.get()),
