@@ -4,6 +4,7 @@
 //! A scenario is a YAML file ([`file`]) or the one compiled into the program. What stands here has
 //! been checked.
 
+mod error;
 pub mod faults;
 mod file;
 mod model;
@@ -15,9 +16,8 @@ mod values;
 
 use std::path::Path;
 
-pub use self::model::{
-    NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
-};
+pub use self::error::ScenarioError;
+pub use self::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
 
 /// The scenario of a run that names none.
 const MIXED: &str = include_str!("../../../examples/scenarios/mixed.yaml");

@@ -15,6 +15,7 @@ pub mod replicas;
 pub mod responses;
 mod run;
 mod scheduler;
+mod subject;
 
 use std::sync::Arc;
 

@@ -10,10 +10,9 @@ use kube::api::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::error::ScenarioError;
 use super::faults::{self, Fault, FaultError};
-use super::model::{
-    NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
-};
+use super::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
 use super::past;
 use super::simulation::{self, SimulationFile};
 use super::values::{amounts, duration, optional, percentage, refused, told};

@@ -7,7 +7,7 @@
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::model::ScenarioError;
+use super::error::ScenarioError;
 use super::values::{duration, refused};
 use evenkeel_kubernetes::written::Text;
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use super::model::ScenarioError;
+use super::error::ScenarioError;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
 

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use jiff::SignedDuration;
 
-use super::policy::PodId;
+use super::subject::PodId;
 
 /// Something that happens at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

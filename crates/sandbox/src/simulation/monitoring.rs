@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use jiff::SignedDuration;
 
-use super::policy::PodId;
+use super::subject::PodId;
 use crate::load::Used;
 use crate::scrape::{Exporter, Sample, Scraper, Timing};
 use evenkeel_core::units::{Resource, Resources, count_as_f64};

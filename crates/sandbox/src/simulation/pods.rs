@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::policy::{PodId, Subject};
+use super::subject::{PodId, Subject};
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Workload};

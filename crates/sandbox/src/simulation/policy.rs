@@ -5,39 +5,10 @@
 //! bindings by watch. kube-scheduler's part, the requests and the choice among equals, is the same for
 //! all of them and stands in [`super::scheduler`].
 
-use std::sync::Arc;
-
 use jiff::SignedDuration;
 
 use super::monitoring::Monitoring;
-use crate::scenario::Workload;
-use evenkeel_core::placement::usage::PodName;
-
-/// The number of a Pod within a run, in the order of making.
-pub(super) type PodId = usize;
-
-/// A Pod as a policy is told of it.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    pub id: PodId,
-    pub name: &'a PodName,
-    /// What it is a replica of, and that one's place in the scenario.
-    pub workload: &'a Arc<Workload>,
-    pub index: usize,
-}
-
-/// A step in the life of a Pod on the node at a position, as a watch tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// kube-scheduler has chosen the node, and calls its plugins with that.
-    Chosen,
-    /// kube-scheduler has called the extender with that, beside the placing of the next Pod.
-    Noticed,
-    Bound,
-    /// Its containers run.
-    Started,
-    Gone,
-}
+use super::subject::{Step, Subject};
 
 /// A node that a Pod may go to, with what speaks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

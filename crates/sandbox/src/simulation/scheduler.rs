@@ -6,7 +6,8 @@
 
 use jiff::SignedDuration;
 
-use super::policy::{Candidate, InTree, LoadPolicy, Step, Subject};
+use super::policy::{Candidate, InTree, LoadPolicy};
+use super::subject::{Step, Subject};
 use crate::scenario::{NodeShape, Workload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest, Window};
 use evenkeel_core::random::Random;

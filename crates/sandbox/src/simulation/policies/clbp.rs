@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, InTree, LoadPolicy, Subject};
+use crate::simulation::policy::{Candidate, InTree, LoadPolicy};
+use crate::simulation::subject::Subject;
 use evenkeel_core::placement::balance::{self, Normalization, Scoring};
 use evenkeel_core::placement::node_table::MeanLoad;
 use evenkeel_core::placement::{NodeLoad, Policy, headroom};

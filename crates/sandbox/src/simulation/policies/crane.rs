@@ -14,7 +14,8 @@ use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, LoadPolicy, Step, Subject};
+use crate::simulation::policy::{Candidate, LoadPolicy};
+use crate::simulation::subject::{Step, Subject};
 use evenkeel_core::units::{Amount, Resource, Resources, count_as_f64, i64_nearest};
 
 /// The resources of the policy as shipped.

@@ -14,7 +14,8 @@ use jiff::SignedDuration;
 
 use crate::scenario::{NodeShape, Workload};
 use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, LoadPolicy, PodId, Step, Subject};
+use crate::simulation::policy::{Candidate, LoadPolicy};
+use crate::simulation::subject::{PodId, Step, Subject};
 use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];

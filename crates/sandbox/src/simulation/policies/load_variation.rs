@@ -10,7 +10,8 @@ use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::{Monitoring, Statistics};
-use crate::simulation::policy::{Candidate, LoadPolicy, Subject};
+use crate::simulation::policy::{Candidate, LoadPolicy};
+use crate::simulation::subject::Subject;
 use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];

@@ -12,7 +12,8 @@ use jiff::SignedDuration;
 
 use crate::scenario::{NodeShape, Workload};
 use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, InTree, LoadPolicy, PodId, Step, Subject};
+use crate::simulation::policy::{Candidate, InTree, LoadPolicy};
+use crate::simulation::subject::{PodId, Step, Subject};
 use evenkeel_core::units::{Amount, Resource, i64_nearest};
 
 /// The utilisation up to which nodes are filled, in percent.
