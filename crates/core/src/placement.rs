@@ -8,6 +8,7 @@ pub mod balance;
 pub mod headroom;
 mod node_load;
 pub mod node_table;
+pub mod overload;
 mod policy;
 pub mod usage;
 
