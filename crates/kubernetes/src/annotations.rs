@@ -83,6 +83,13 @@ pub const INGRESS_BANDWIDTH: &str = "kubernetes.io/ingress-bandwidth";
 /// Cap on outgoing traffic in bits per second, read by the CNI bandwidth plugin.
 pub const EGRESS_BANDWIDTH: &str = "kubernetes.io/egress-bandwidth";
 
+/// Labels, and keys of taints, of the nodes on which the cluster's own parts run; the second is that of
+/// clusters that were made before 1.24.
+pub(crate) const CONTROL_PLANE: [&str; 2] = [
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+];
+
 /// [`PROFILE_SOURCE`] of a profile that the user chose.
 pub(crate) const PROFILE_SOURCE_DECLARED: &str = "declared";
 /// [`PROFILE_SOURCE`] of a profile found from requests and annotations.
@@ -93,6 +100,7 @@ pub(super) fn is_read(key: &str) -> bool {
     key.starts_with(PREFIX)
         || key.starts_with(KEDA_PAUSED)
         || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
+        || CONTROL_PLANE.contains(&key)
 }
 
 /// An annotation whose value is not accepted.
