@@ -24,6 +24,8 @@ pub struct PodExplanation {
     pub now: Explanation,
     /// Terms of each node's load.
     pub loads: BTreeMap<String, Resourced<LoadTerms>>,
+    /// Taints of overloaded nodes, such as `evenkeel.dev/overloaded=cpu:NoSchedule`.
+    pub overloaded: BTreeMap<String, String>,
 }
 
 /// An answer that was given to kube-scheduler.

@@ -5,6 +5,7 @@ mod inner;
 mod scaling;
 mod second_scheduler;
 mod synced;
+mod taints;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -111,6 +112,7 @@ impl ClusterState {
             inner
                 .node_versions
                 .insert(node.name().into(), version(&node.metadata));
+            inner.follow_taints(node);
             inner.warn(Kind::Node, &node.metadata, &invalid);
         });
     }
@@ -120,6 +122,7 @@ impl ClusterState {
         self.change(|inner| {
             inner.table.remove_node(name);
             inner.node_versions.remove(name);
+            inner.tainted.remove(name);
         });
     }
 
@@ -128,6 +131,7 @@ impl ClusterState {
         self.change(|inner| {
             inner.table.retain_nodes(&keep);
             inner.node_versions.retain(|name, _| keep(name));
+            inner.tainted.retain(|name, _| keep(name));
         });
     }
 

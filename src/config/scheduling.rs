@@ -12,6 +12,8 @@ use super::check::Checker;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
 use super::value::Number;
+use evenkeel_kubernetes::plan::overload;
+use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
 use evenkeel_kubernetes::written::Text;
 
 section! {
@@ -28,6 +30,15 @@ section! {
         random_index: Text = "thesis".into(),
         profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
         in_flight_timeout: Text = "10s".into(),
+        overload: OverloadSection = OverloadSection::default(),
+    }
+
+    /// `scheduling.overload` as it is written.
+    OverloadSection {
+        // A taint also meets namespaces that have not opted in, and DaemonSets.
+        taint: TaintName = TaintName::default(),
+        key: Text = TaintKey::default().to_string().as_str().into(),
+        disk: bool = false,
     }
 
     /// `admission` as it is written.
@@ -53,6 +64,15 @@ pub(super) enum NoHeadroomName {
     #[default]
     Reject,
     Relax,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TaintName {
+    #[default]
+    Off,
+    Prefer,
+    Enforce,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -93,6 +113,7 @@ impl PolicySections<'_> {
             random_index,
             profiles,
             in_flight_timeout: _,
+            overload: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
@@ -116,6 +137,22 @@ impl PolicySections<'_> {
             default_capacity: default_capacity(network, disk, check),
             scheduler_name: scheduler_name.clone(),
             max_age,
+        }
+    }
+}
+
+impl OverloadSection {
+    pub(super) fn check(&self, check: &mut Checker) -> overload::Settings {
+        let Self { taint, key, disk } = self;
+        let parsed = key.as_ref().parse();
+        overload::Settings {
+            effect: match taint {
+                TaintName::Off => None,
+                TaintName::Prefer => Some(TaintEffect::PreferNoSchedule),
+                TaintName::Enforce => Some(TaintEffect::NoSchedule),
+            },
+            key: check.take("scheduling.overload.key", parsed, TaintKey::default()),
+            disk: *disk,
         }
     }
 }

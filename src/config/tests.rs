@@ -12,6 +12,7 @@ use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::taint::TaintEffect;
 
 /// Loads `yaml` as a file called `config.yaml`.
 fn load(yaml: &str) -> Result<Config, ConfigError> {
@@ -108,6 +109,16 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(config.policy.headroom_by_priority_class["batch"].get(), 0.6);
     assert_eq!(config.policy.relax_after, None);
     assert_eq!(config.policy.normalization, Normalization::PerResource);
+    assert_eq!(
+        config.overload,
+        plan::overload::Settings {
+            effect: Some(TaintEffect::NoSchedule),
+            key: "status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded"
+                .parse()
+                .unwrap(),
+            disk: true,
+        }
+    );
     let scaling = plan::scaling::Settings {
         mode: Mode::Floor,
         predict: Predict::DsHpa,
@@ -317,6 +328,16 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scheduling: {randomIndex: 0}",
         "scheduling.randomIndex",
         "above 0",
+    ),
+    (
+        "scheduling: {overload: {taint: hard}}",
+        "scheduling.overload.taint",
+        "`off`, `prefer`, `enforce`",
+    ),
+    (
+        "scheduling: {overload: {key: overloaded}}",
+        "scheduling.overload.key",
+        "PREFIX/evenkeel-overloaded",
     ),
     (
         "scheduling: {inFlightTimeout: 10}",

@@ -80,6 +80,7 @@ fn judge(handlers: &Handlers, pod: &Pod) -> PodExplanation {
         last_filter: None,
         last_prioritize: None,
         loads: loads(handlers, &snapshot),
+        overloaded: cluster.overloaded(),
         now: explain(pod, &call),
     }
 }

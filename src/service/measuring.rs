@@ -39,10 +39,12 @@ pub(super) fn start(
         parts.instruments.measuring.clone(),
     );
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
+    let overload = parts.overload.clone();
     let (newest, rounds) = watch::channel(None);
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
+        overload.observe(&cluster.snapshot().nodes, &round.usage, update.at);
         samples.put(&round, update.at);
         newest.send_replace(Some(round));
     };

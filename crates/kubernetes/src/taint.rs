@@ -20,7 +20,7 @@ const NAME: &str = "evenkeel-overloaded";
 
 /// The keys that are accepted, for messages.
 const ACCEPTED: &str = "evenkeel.dev/overloaded, or PREFIX/evenkeel-overloaded with a DNS name as \
-                        prefix, such as ignore-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded";
+                        prefix, such as status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded";
 
 /// The effect on Pods that do not tolerate a taint; those that run stay in either case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +194,7 @@ mod tests {
     fn a_key_is_ours_by_its_name_whatever_the_prefix() {
         for key in [
             "evenkeel.dev/overloaded",
-            "ignore-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded",
+            "status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded",
             "a/evenkeel-overloaded",
         ] {
             assert_eq!(key.parse::<TaintKey>().unwrap().to_string(), key);

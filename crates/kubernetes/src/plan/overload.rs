@@ -6,6 +6,7 @@
 //! write may be refused, and asked for again every second.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -58,7 +59,9 @@ impl TaintedNode {
         }
     }
 
-    fn name(&self) -> &str {
+    /// The name of the node.
+    #[must_use]
+    pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
@@ -79,13 +82,19 @@ impl TaintedNode {
             return None;
         }
         let mut patch = ConditionalPatch::of(&self.metadata);
-        let found = self.taints.to_value();
-        let is_there = !found.is_null();
-        patch.expect(&TAINTS, found);
-        patch.change(&TAINTS, is_there, wanted.to_value());
+        change_taints(&mut patch, &self.taints, wanted);
         let target = ObjectRef::of_cluster(Kind::Node, self.name());
         Some(Write::new(purpose, target, Operation::Conditional(patch)))
     }
+}
+
+/// What all nodes are planned by.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub settings: &'a Settings,
+    /// The name of this replica.
+    pub reporter: &'a str,
+    pub now: Timestamp,
 }
 
 /// A change that was asked for, until the node shows it.
@@ -105,14 +114,12 @@ pub struct Tainting {
 
 impl Tainting {
     /// The writes of taints by these verdicts, on nodes that have them otherwise, and the Events of
-    /// those that were made; `reporter` is the name of this replica.
+    /// those that were made.
     pub fn plan(
         &mut self,
-        nodes: &[TaintedNode],
+        nodes: &[Arc<TaintedNode>],
         verdicts: &[(&str, Verdict)],
-        settings: &Settings,
-        reporter: &str,
-        now: Timestamp,
+        context: &Context<'_>,
     ) -> Vec<Write> {
         let verdicts: BTreeMap<&str, &Verdict> = verdicts
             .iter()
@@ -123,13 +130,13 @@ impl Tainting {
         for node in nodes {
             let asked = before.get(node.name());
             if let Some(done) = asked.filter(|asked| asked.own == node.taints.own()) {
-                writes.push(told(node, done, reporter, now));
+                writes.push(told(node, done, context));
             }
             let verdict = verdicts.get(node.name()).copied();
-            let (wanted, why) = wanted(node, verdict, settings);
+            let (wanted, why) = wanted(node, verdict, context.settings);
             if let Some(write) = node.write(&wanted, Purpose::OverloadTaint) {
                 writes.push(write);
-                let asked = asked_for(&wanted, why);
+                let asked = asked_for(&wanted, &why);
                 self.asked.insert(node.name().to_owned(), asked);
             }
         }
@@ -137,10 +144,18 @@ impl Tainting {
     }
 }
 
+/// Adds to a patch of a node that its taints become these, where they are still those that were found.
+pub(super) fn change_taints(patch: &mut ConditionalPatch, found: &Taints, wanted: &Taints) {
+    let found = found.to_value();
+    let is_there = !found.is_null();
+    patch.expect(&TAINTS, found);
+    patch.change(&TAINTS, is_there, wanted.to_value());
+}
+
 /// The writes that take away all taints of Evenkeel.
 #[must_use]
-pub fn clear(nodes: &[TaintedNode], purpose: Purpose) -> Vec<Write> {
-    let clear = |node: &TaintedNode| node.write(&node.taints.without_own(), purpose);
+pub fn clear(nodes: &[Arc<TaintedNode>], purpose: Purpose) -> Vec<Write> {
+    let clear = |node: &Arc<TaintedNode>| node.write(&node.taints.without_own(), purpose);
     nodes.iter().filter_map(clear).collect()
 }
 
@@ -179,7 +194,7 @@ fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) ->
     }
 }
 
-fn asked_for(wanted: &Taints, why: String) -> Asked {
+fn asked_for(wanted: &Taints, why: &str) -> Asked {
     let own = wanted.own();
     let (reason, note) = match own.first() {
         Some(taint) => ("NodeOverloaded", format!("tainted {taint}: {why}")),
@@ -188,7 +203,7 @@ fn asked_for(wanted: &Taints, why: String) -> Asked {
     Asked { own, reason, note }
 }
 
-fn told(node: &TaintedNode, done: &Asked, reporter: &str, now: Timestamp) -> Write {
+fn told(node: &TaintedNode, done: &Asked, context: &Context<'_>) -> Write {
     let event = Event {
         purpose: Purpose::OverloadEvent,
         severity: Severity::Normal,
@@ -196,7 +211,8 @@ fn told(node: &TaintedNode, done: &Asked, reporter: &str, now: Timestamp) -> Wri
         action: "Taint",
         note: &done.note,
     };
-    event.at(&Regarding::of(Kind::Node, &node.metadata), reporter, now)
+    let regarding = Regarding::of(Kind::Node, &node.metadata);
+    event.at(&regarding, context.reporter, context.now)
 }
 
 #[cfg(test)]
@@ -221,6 +237,14 @@ mod tests {
         }
     }
 
+    const fn context(settings: &Settings) -> Context<'_> {
+        Context {
+            settings,
+            reporter: "pod-0",
+            now: NOW,
+        }
+    }
+
     fn object(taints: &Value) -> Value {
         let mut object = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {}, "status": {
             "conditions": [{"type": "Ready", "status": "True"}]}});
@@ -230,8 +254,10 @@ mod tests {
         object
     }
 
-    fn node(object: &Value) -> TaintedNode {
-        TaintedNode::of(&serde_json::from_value(object.clone()).unwrap())
+    fn node(object: &Value) -> Arc<TaintedNode> {
+        Arc::new(TaintedNode::of(
+            &serde_json::from_value(object.clone()).unwrap(),
+        ))
     }
 
     /// Applies the writes to the node as it is by then, and gives the Events.
@@ -259,7 +285,7 @@ mod tests {
         ] {
             let (mut tainting, mut found) = (Tainting::default(), object(&before));
             let mut round = |found: &mut Value, verdicts: &[(&str, Verdict)]| {
-                let writes = tainting.plan(&[node(found)], verdicts, &enforce(), "pod-0", NOW);
+                let writes = tainting.plan(&[node(found)], verdicts, &context(&enforce()));
                 make(&writes, found)
             };
             assert_eq!(round(&mut found, &[("a", HOT)]), (1, vec![]));
@@ -284,12 +310,12 @@ mod tests {
     #[test]
     fn what_somebody_else_did_meanwhile_stands_and_nothing_is_told() {
         let (mut tainting, mut found) = (Tainting::default(), object(&json!(null)));
-        let writes = tainting.plan(&[node(&found)], &[("a", HOT)], &enforce(), "pod-0", NOW);
+        let writes = tainting.plan(&[node(&found)], &[("a", HOT)], &context(&enforce()));
         let theirs = object(&json!([{"key": "drained", "effect": "NoExecute"}]));
         found.clone_from(&theirs);
         assert_eq!(make(&writes, &mut found), (0, vec![]));
         assert_eq!(found, theirs);
-        let again = tainting.plan(&[node(&found)], &[("a", HOT)], &enforce(), "pod-0", NOW);
+        let again = tainting.plan(&[node(&found)], &[("a", HOT)], &context(&enforce()));
         assert_eq!(make(&again, &mut found), (1, vec![]));
         assert_eq!(node(&found).taints.without_own(), node(&theirs).taints);
         let mut anew = object(&json!(null));
@@ -306,7 +332,7 @@ mod tests {
         let mut found = object(&json!([
             {"key": "a/evenkeel-overloaded", "value": "cpu", "effect": "PreferNoSchedule"}]));
         let mut tainting = Tainting::default();
-        let writes = tainting.plan(&[node(&found)], &[], &enforce(), "pod-0", NOW);
+        let writes = tainting.plan(&[node(&found)], &[], &context(&enforce()));
         make(&writes, &mut found);
         assert_eq!(
             found["spec"]["taints"],
@@ -314,7 +340,7 @@ mod tests {
         );
         let off = Settings::default();
         for writes in [
-            tainting.plan(&[node(&found)], &[], &off, "pod-0", NOW),
+            tainting.plan(&[node(&found)], &[], &context(&off)),
             clear(&[node(&found)], Purpose::Restore),
         ] {
             let mut cleared = found.clone();
