@@ -6,6 +6,7 @@ mod scaling;
 mod second_scheduler;
 mod synced;
 mod taints;
+mod used;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +14,7 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 
 use super::autoscaling::Store;
+use super::history::History;
 use super::owners::Owner;
 use super::records::{NamespaceRecord, WaitingPod};
 use evenkeel_clock::Clock;
@@ -56,6 +58,7 @@ struct Shared {
     inner: Mutex<Inner>,
     snapshot: ArcSwap<Snapshot>,
     scaling: Mutex<Store>,
+    history: History,
 }
 
 impl ClusterState {
@@ -82,6 +85,7 @@ impl ClusterState {
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
+            history: History::default(),
         }))
     }
 
@@ -152,6 +156,7 @@ impl ClusterState {
                 inner.warn(Kind::Pod, &pod.metadata, &demand.invalid);
             }
         });
+        self.0.history.apply(pod, &name, &demand);
         self.scaling().pods.apply(pod, name);
     }
 

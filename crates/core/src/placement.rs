@@ -11,6 +11,7 @@ pub mod node_table;
 pub mod overload;
 mod policy;
 pub mod usage;
+pub mod usage_history;
 
 pub use node_load::NodeLoad;
 pub use policy::{NoHeadroom, Policy, UnknownNoHeadroom};
