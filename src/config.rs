@@ -28,7 +28,6 @@ use evenkeel_core::forecast::Calendar;
 use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::plan;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -204,7 +203,7 @@ impl Config {
             kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
-            cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
+            cluster: cluster_settings(&policy, &metrics, scheduling.table(policy.max_age, check)),
             overload: scheduling.overload.check(check),
             policy,
             metrics,
@@ -223,14 +222,10 @@ impl Config {
 fn cluster_settings(
     policy: &Policy,
     metrics: &crate::metrics::Settings,
-    provisional: SignedDuration,
+    table: node_table::Settings,
 ) -> cluster::Settings {
     cluster::Settings {
-        table: node_table::Settings {
-            max_age: policy.max_age,
-            provisional,
-            ..node_table::Settings::default()
-        },
+        table,
         default_capacity: policy.default_capacity,
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: metrics.source != Source::None,

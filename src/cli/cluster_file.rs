@@ -192,6 +192,8 @@ impl NodeFile {
         NodeFacts {
             tainted: false,
             capacity: Resources::from_fn(capacity),
+            whole: Resources::default(),
+            created: None,
             network_is_default: false,
             schedulable: self.ready && !self.unschedulable,
         }
@@ -239,13 +241,11 @@ impl PodFile {
             let since = check.duration(&format!("{path}.runningFor"), text);
             NOW.checked_sub(since).ok()
         });
+        let pod = PodName::new(namespace, name);
         let facts = PodFacts {
-            name: &PodName::new(namespace, name),
-            node: Some(node),
-            demand: demand.map(Option::unwrap_or_default),
-            bound: None,
+            first_started: started,
             started,
-            finished: None,
+            ..PodFacts::on(&pod, Some(node), demand.map(Option::unwrap_or_default))
         };
         table.apply_pod(&format!("{namespace}/{name}"), &facts, NOW);
     }

@@ -2,6 +2,7 @@
 
 mod claims;
 mod inner;
+mod placing;
 mod scaling;
 mod second_scheduler;
 mod synced;
@@ -18,7 +19,7 @@ use super::history::History;
 use super::owners::Owner;
 use super::records::{NamespaceRecord, WaitingPod};
 use evenkeel_clock::Clock;
-use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable, PodFacts};
+use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::annotations::ENABLED;
@@ -149,6 +150,9 @@ impl ClusterState {
                 let counted = inner.counted_when_bound(pod, &demand);
                 let facts = pod.facts(&name, counted, now);
                 inner.table.apply_pod(uid, &facts, now);
+            } else {
+                let facts = pod.facts(&name, inner.counted(pod, &demand), now);
+                inner.table.wait(uid, &facts, now);
             }
             inner.apply_waiting(pod, now);
             inner.warn_of_claims(pod, &demand);
@@ -251,14 +255,14 @@ impl ClusterState {
             .map(|owner| self.lock().owners.resolve(owner))
     }
 
-    /// Takes a round of measurements.
+    /// Takes a round of measurements, in batches of nodes: requests that come meanwhile are answered
+    /// between them.
     pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
+        let mut round = self.change(|inner| inner.table.begin_round(sample));
+        while self.change(|inner| inner.table.go_on(&mut round, now)) {}
+        self.change(|inner| inner.follow_largest(now));
         // The names of the round before are dropped here, outside the lock.
-        let _before = self.change(|inner| {
-            let before = inner.table.apply_sample(sample, now);
-            inner.follow_largest(now);
-            before
-        });
+        drop(round);
     }
 
     /// Lets measurements and reservations age until `now`.
@@ -266,24 +270,6 @@ impl ClusterState {
         self.change(|inner| {
             inner.table.advance(now);
             inner.follow_largest(now);
-        });
-    }
-
-    /// Takes back a reservation before its Pod is judged again.
-    pub fn release(&self, uid: &str, now: Timestamp) {
-        self.change(|inner| inner.table.release(uid, now));
-    }
-
-    /// Counts a Pod on the node that it will most likely get.
-    pub fn reserve(&self, pod: &Pod, node: &str, now: Timestamp) {
-        let demand = demand(pod, self.0.settings.caps_as_demand);
-        let name = PodName::new(pod.namespace(), pod.name());
-        self.change(|inner| {
-            let facts = PodFacts {
-                node: Some(node),
-                ..pod.facts(&name, inner.counted(pod, &demand), now)
-            };
-            inner.table.reserve(pod.uid(), &facts, now);
         });
     }
 

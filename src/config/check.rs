@@ -86,6 +86,14 @@ impl Checker {
         })
     }
 
+    /// A number from 0 to 1.
+    pub(crate) fn share_or_zero(&mut self, path: &str, value: Number) -> f64 {
+        if !(0.0..=1.0).contains(&value.0) {
+            self.refuse_value(path, value.0, "a number from 0 to 1");
+        }
+        value.0
+    }
+
     /// A duration above zero.
     pub(crate) fn duration(&mut self, path: &str, text: &Text) -> SignedDuration {
         match SignedDuration::from_str(text.as_ref()) {

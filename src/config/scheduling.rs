@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::placement::{NoHeadroom, Policy};
+use evenkeel_core::placement::balance::{Normalization, Scoring};
+use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -27,9 +27,11 @@ section! {
         // their own arithmetic.
         relax_after: Text = "5m".into(),
         normalization: NormalizationName = NormalizationName::default(),
+        significance: Number = Number(0.05),
         random_index: Text = "thesis".into(),
         profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
         in_flight_timeout: Text = "10s".into(),
+        notice_timeout: Text = "2s".into(),
         overload: OverloadSection = OverloadSection::default(),
     }
 
@@ -110,10 +112,12 @@ impl PolicySections<'_> {
             no_headroom,
             relax_after,
             normalization,
+            significance,
             random_index,
             profiles,
             in_flight_timeout: _,
             overload: _,
+            notice_timeout: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
@@ -128,9 +132,12 @@ impl PolicySections<'_> {
                 NoHeadroomName::Relax => NoHeadroom::Relax,
             },
             relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
-            normalization: match normalization {
-                NormalizationName::Joint => Normalization::Joint,
-                NormalizationName::PerResource => Normalization::PerResource,
+            scoring: Scoring {
+                normalization: match normalization {
+                    NormalizationName::Joint => Normalization::Joint,
+                    NormalizationName::PerResource => Normalization::PerResource,
+                },
+                significance: check.share_or_zero("scheduling.significance", *significance),
             },
             profiles: profiles::table(profiles, random_index, check),
             caps_as_demand: network.caps_as_demand,
@@ -158,10 +165,18 @@ impl OverloadSection {
 }
 
 impl SchedulingSection {
-    /// The time for which a Pod counts on the node that was proposed for it while its binding is
-    /// not seen.
-    pub(super) fn in_flight_timeout(&self, check: &mut Checker) -> SignedDuration {
-        check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout)
+    /// The times that the node table goes by.
+    pub(super) fn table(
+        &self,
+        max_age: SignedDuration,
+        check: &mut Checker,
+    ) -> node_table::Settings {
+        node_table::Settings {
+            max_age,
+            provisional: check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout),
+            unnoticed: check.duration("scheduling.noticeTimeout", &self.notice_timeout),
+            ..node_table::Settings::default()
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::Predict;
 use evenkeel_kubernetes::taint::TaintEffect;
+use jiff::SignedDuration;
 
 /// Loads `yaml` as a file called `config.yaml`.
 fn load(yaml: &str) -> Result<Config, ConfigError> {
@@ -53,7 +54,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         config.policy.relax_after,
         Some(SignedDuration::from_mins(5))
     );
-    assert_eq!(config.policy.normalization, Normalization::Joint);
+    assert_eq!(config.policy.scoring.normalization, Normalization::Joint);
     assert_eq!(config.policy.max_age, SignedDuration::from_mins(3));
     assert_eq!(
         config.cluster.table.provisional,
@@ -108,7 +109,10 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(config.writes, Writes::Disabled);
     assert_eq!(config.policy.headroom_by_priority_class["batch"].get(), 0.6);
     assert_eq!(config.policy.relax_after, None);
-    assert_eq!(config.policy.normalization, Normalization::PerResource);
+    assert_eq!(
+        config.policy.scoring.normalization,
+        Normalization::PerResource
+    );
     assert_eq!(
         config.overload,
         plan::overload::Settings {
@@ -338,6 +342,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scheduling: {overload: {key: overloaded}}",
         "scheduling.overload.key",
         "PREFIX/evenkeel-overloaded",
+    ),
+    (
+        "scheduling: {significance: 1.5}",
+        "scheduling.significance",
+        "a number from 0 to 1",
     ),
     (
         "scheduling: {inFlightTimeout: 10}",

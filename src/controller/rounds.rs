@@ -171,7 +171,7 @@ mod tests {
     use crate::controller::fake_api::FakeApi;
     use crate::controller::writer::{self, Writer};
     use evenkeel_core::max_age;
-    use evenkeel_core::placement::balance::Normalization;
+    use evenkeel_core::placement::balance::{Normalization, Scoring};
     use evenkeel_core::placement::{NoHeadroom, node_table};
     use evenkeel_core::profile::ProfileTable;
     use evenkeel_core::units::{Ratio, Resources};
@@ -187,7 +187,7 @@ mod tests {
             profile_threshold: Ratio::share(0.15).unwrap(),
             no_headroom: NoHeadroom::Reject,
             relax_after: None,
-            normalization: Normalization::Joint,
+            scoring: Scoring::pure(Normalization::Joint),
             profiles: ProfileTable::default(),
             caps_as_demand: false,
             default_capacity: Resources::default(),

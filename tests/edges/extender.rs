@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::support::hostile;
 use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use evenkeel::cluster::ClusterState;
-use evenkeel::server::paths::{FILTER, PRIORITIZE};
+use evenkeel::server::paths::{BIND, FILTER, PREEMPT, PRIORITIZE};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::{Measurement, UsageSample};
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::extender::REFUSAL;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -282,10 +281,7 @@ async fn a_burst_does_not_overfill_the_node_that_looked_idle() {
         }
         call["NodeNames"] = json!(left);
         let scores = scores(&call, &service.post(PRIORITIZE, call.to_string()).await);
-        // The first of equals, as it is counted until its binding is seen.
-        let best = (0..left.len())
-            .min_by_key(|node| Reverse(scores[*node]))
-            .unwrap();
+        let best = (0..left.len()).max_by_key(|node| scores[*node]).unwrap();
         *chosen.entry(left[best].clone()).or_insert(0) += 1;
     }
     assert!(chosen.len() >= 6, "{chosen:?}");
@@ -339,7 +335,9 @@ async fn claims_that_nothing_runs_behind_refuse_nobody() {
         cluster.apply_sample(Arc::default(), clock::now());
         cluster.advance(clock::now() + SignedDuration::from_mins(4));
         let detail = cluster.node_detail("node-0001").unwrap();
-        assert_eq!(detail.committed, Resources::default(), "{why}");
+        for claimed in [Resource::NetworkIo, Resource::DiskIo] {
+            assert_eq!(detail.committed[claimed], Amount::ZERO, "{why}: {claimed}");
+        }
     }
 }
 
@@ -380,15 +378,120 @@ async fn only_the_scheduler_may_ask_where_its_authority_is_known() {
 }
 
 #[tokio::test]
-async fn verbs_that_are_not_offered_are_refused() {
-    let service = Asked::new(opted_in(), policy());
-    let offered = [FILTER, PRIORITIZE];
-    let others = requests("extender")
-        .into_iter()
-        .filter(|r| !offered.contains(&r.target.as_str()));
-    for recorded in others {
-        let answer = send(&service, &recorded).await;
-        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", recorded.name);
+async fn a_notice_moves_the_pod_to_the_node_that_was_chosen_and_binds_nothing() {
+    let cluster = opted_in();
+    let service = Asked::new(cluster.clone(), policy());
+    let recorded = calls(BIND).pop().unwrap();
+    let notice = recorded.json();
+    let (uid, node) = (
+        notice["PodUID"].as_str().unwrap(),
+        notice["Node"].as_str().unwrap(),
+    );
+    let outcome = |outcome: &str| format!(r#"verb="bind",outcome="{outcome}"}} 1"#);
+
+    let answer = send(&service, &recorded).await;
+    let said: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(
+        !said["Error"].as_str().unwrap().is_empty(),
+        "the scheduler binds"
+    );
+    assert_eq!(cluster.in_flight(), 0, "a Pod that nobody knows");
+    assert!(
+        service.page().contains(&outcome("unknown")),
+        "{}",
+        service.page()
+    );
+
+    let asked = ["node-0003", node, "node-0002"];
+    let body = call(NAMESPACE, "p0008", uid, &asked);
+    let scores = scores(
+        &serde_json::from_str(&body).unwrap(),
+        &service.post(PRIORITIZE, body).await,
+    );
+    let best = (0..asked.len()).max_by_key(|&at| scores[at]).unwrap();
+    let on = |name: &str| cluster.node_detail(name).unwrap().pods_in_flight;
+    assert_eq!(on(asked[best]), 1);
+    let told = asked[(best + 1) % asked.len()];
+    let told = json!({"PodName": "p0008", "PodNamespace": NAMESPACE, "PodUID": uid, "Node": told});
+    service.post(BIND, told.to_string()).await;
+    assert_eq!(
+        (on(asked[best]), on(told["Node"].as_str().unwrap())),
+        (0, 1)
+    );
+    assert!(service.page().contains(&outcome("noted")));
+}
+
+#[tokio::test]
+async fn evictions_that_would_make_no_room_are_dropped_in_both_forms() {
+    for recorded in calls(PREEMPT) {
+        let sent = recorded.json();
+        // Of the recorded nodes 0 has no network left; the cores of the victims are there anywhere.
+        for (opted_in, kept) in [(false, 3), (true, 2)] {
+            let cluster = nodes();
+            let enabled = if opted_in { "true" } else { "false" };
+            add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", enabled)]);
+            let service = Asked::new(cluster, policy());
+            let answer = send(&service, &recorded).await;
+            assert_eq!(answer.status, StatusCode::OK);
+            let body: Value = serde_json::from_slice(&answer.body).unwrap();
+            let nodes = body["NodeNameToMetaVictims"].as_object().unwrap();
+            assert_eq!(nodes.len(), kept, "{body}");
+            assert_eq!(nodes.contains_key("node-0000"), !opted_in);
+            let proposed = [&sent["NodeNameToMetaVictims"], &sent["NodeNameToVictims"]];
+            let proposed = proposed.into_iter().find(|form| form.is_object()).unwrap();
+            for (node, victims) in nodes {
+                let uids = |form: &Value| -> Vec<Value> {
+                    let pods = form["Pods"].as_array().unwrap().iter();
+                    pods.map(|pod| pod.get("UID").unwrap_or(&pod["metadata"]["uid"]).clone())
+                        .collect()
+                };
+                assert_eq!(uids(victims), uids(&proposed[node]));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_its_victims_leave_with_room_stays() {
+    let cluster = opted_in();
+    // It uses all that is over the line of the network of node-0000.
+    let victim = json!({
+        "metadata": {"name": "hog", "namespace": NAMESPACE, "uid": "hog"},
+        "spec": {"nodeName": "node-0000", "containers": [{"name": "c"}]},
+        "status": {"phase": "Running", "containerStatuses": [
+            {"name": "c", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]},
+    });
+    let now = clock::now();
+    cluster.apply_pod(&serde_json::from_value(victim).unwrap(), now);
+    let mut sample = UsageSample::default();
+    let used = |value| {
+        let mut used = Resources::default();
+        used[Resource::NetworkIo] = Some(Amount::new(value));
+        used
+    };
+    let measured = used(106_250_000).map(|value| {
+        value.map(|value| Measurement {
+            value,
+            at: now,
+            window: SignedDuration::ZERO,
+        })
+    });
+    sample.insert_node("node-0000", &measured);
+    sample.insert_pod(&PodName::new(NAMESPACE, "hog"), &used(90_000_000));
+    cluster.apply_sample(Arc::new(sample), now);
+    let service = Asked::new(cluster, policy());
+    let mut question: Value = serde_json::from_str(&call(NAMESPACE, "p", "1", &[])).unwrap();
+    for (uid, kept) in [("hog", 1), ("another", 0)] {
+        question["NodeNameToMetaVictims"] =
+            json!({"node-0000": {"Pods": [{"UID": uid}], "NumPDBViolations": 0}});
+        let answer = service.post(PREEMPT, question.to_string()).await;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(
+            body["NodeNameToMetaVictims"].as_object().unwrap().len(),
+            kept,
+            "{uid}"
+        );
     }
 }
 
@@ -449,6 +552,12 @@ async fn nodes_that_are_not_known_are_counted_once_they_are_to_choose_from() {
 #[tokio::test]
 async fn hostile_bodies_get_a_clear_refusal() {
     let service = Asked::new(opted_in(), policy());
+    for path in [PREEMPT, BIND] {
+        for (name, body) in hostile::no_requests() {
+            let answer = service.post(path, body).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{name}");
+        }
+    }
     for path in [FILTER, PRIORITIZE] {
         let wrong = [
             json!({"Pod": {}, "NodeNames": [1]}),
@@ -500,7 +609,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_damage_gets_an_answer(damage in hostile::damage(), which: prop::sample::Index, filter: bool) {
+    fn any_damage_gets_an_answer(damage in hostile::damage(), which: prop::sample::Index, verb in 0..4_usize) {
         thread_local! {
             static SERVICE: Asked = Asked::new(opted_in(), policy());
             static RECORDED: Vec<Recorded> = requests("extender")
@@ -509,7 +618,7 @@ proptest! {
                 .collect();
         }
         let body = RECORDED.with(|recorded| hostile::damaged(&which.get(recorded).body, &damage));
-        let path = if filter { FILTER } else { PRIORITIZE };
+        let path = [FILTER, PRIORITIZE, PREEMPT, BIND][verb];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let answer = SERVICE.with(|service| runtime.block_on(service.post(path, body)));
         prop_assert!(answer.status == StatusCode::OK || answer.status.is_client_error(), "{:?}", answer);

@@ -33,7 +33,7 @@ mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
 
     pub(super) use evenkeel::server::paths::{
-        EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, MUTATE, PRIORITIZE, READYZ,
+        BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, MUTATE, PREEMPT, PRIORITIZE, READYZ,
     };
     pub(super) use evenkeel_kubernetes::annotations::{
         BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
@@ -129,6 +129,8 @@ fn the_scheduler_calls_the_paths_that_are_served() {
     };
     assert_eq!(path("filterVerb"), code::FILTER);
     assert_eq!(path("prioritizeVerb"), code::PRIORITIZE);
+    assert_eq!(path("preemptVerb"), code::PREEMPT);
+    assert_eq!(path("bindVerb"), code::BIND);
     assert_eq!(config["percentageOfNodesToScore"], 100);
     let expected = json!({
         "weight": 5, "nodeCacheCapable": true, "ignorable": true, "httpTimeout": "200ms",

@@ -20,7 +20,7 @@ use evenkeel::server::tls::{
 use evenkeel::server::{self, BodyPace, Metrics};
 use evenkeel::telemetry::{self, Registry};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::balance::{Normalization, Scoring};
 use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{self, Ratio, Resources};
@@ -43,7 +43,7 @@ pub(crate) fn policy() -> Policy {
         profile_threshold: Ratio::share(0.15).expect("a share"),
         no_headroom: NoHeadroom::Reject,
         relax_after: Some(SignedDuration::from_mins(5)),
-        normalization: Normalization::Joint,
+        scoring: Scoring::pure(Normalization::Joint),
         profiles: ProfileTable::default(),
         caps_as_demand: false,
         default_capacity: Resources::default(),

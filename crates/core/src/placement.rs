@@ -10,6 +10,8 @@ mod node_load;
 pub mod node_table;
 pub mod overload;
 mod policy;
+pub mod preemption;
+pub mod ranking;
 pub mod usage;
 pub mod usage_history;
 

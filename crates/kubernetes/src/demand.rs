@@ -68,6 +68,10 @@ impl fmt::Display for DemandSource {
 pub struct Demand {
     /// R of each resource; zero where it is unknown.
     pub amounts: Resources<Amount>,
+    /// R as it is scored and counted for others: of a Pod that asks for no cpu or memory, what
+    /// kube-scheduler itself assumes. Without it Pods that say nothing, the most dangerous ones, would
+    /// all go to one node.
+    pub assumed: Resources<Amount>,
     /// The source of each number.
     pub sources: Resources<DemandSource>,
     /// Annotations of the Pod that are not accepted, and did not count.
@@ -119,7 +123,7 @@ impl Demand {
                 let claimed = claims[resource].unwrap_or_default();
                 largest[resource].map_or(claimed, |most| claimed.min(most))
             } else {
-                self.amounts[resource]
+                self.assumed[resource]
             }
         })
     }
@@ -141,6 +145,12 @@ impl Demand {
     }
 }
 
+/// What kube-scheduler assumes of a container that asks for no cpu: 100 millicores.
+const ASSUMED_MILLICORES: u64 = 100;
+
+/// The same of memory: 200 MiB.
+const ASSUMED_BYTES: u64 = 200 << 20;
+
 /// The demand of a Pod by its own spec and annotations, of which admission has written what other
 /// Pods of its workload used.
 #[must_use]
@@ -159,7 +169,7 @@ pub(crate) fn demand_beside(
     let annotations = &pod.metadata.annotations;
     let mut invalid = Vec::new();
     annotations::flag(annotations, SKIP, &mut invalid);
-    let requests = requests::effective(&pod.spec);
+    let requests = requests::in_force(pod);
     let requested = |amount: Option<Amount>| amount.map(|amount| (amount, DemandSource::Requests));
     let mut annotated = |key| {
         let rate = annotations::rate(annotations, key, &mut invalid);
@@ -187,8 +197,20 @@ pub(crate) fn demand_beside(
         let known = known[resource].or(used).or(caps);
         known.unwrap_or((Amount::ZERO, DemandSource::Unknown))
     });
+    let amounts = parts.map(|(amount, _)| amount);
+    let together = requests::running_together(&pod.spec);
+    let assumed = Resources::from_fn(|resource| match (parts[resource].1, resource) {
+        (DemandSource::Unknown, Resource::Cpu) => {
+            Amount::new(ASSUMED_MILLICORES.saturating_mul(together))
+        }
+        (DemandSource::Unknown, Resource::Memory) => {
+            Amount::new(ASSUMED_BYTES.saturating_mul(together))
+        }
+        _ => amounts[resource],
+    });
     Demand {
-        amounts: parts.map(|(amount, _)| amount),
+        amounts,
+        assumed,
         sources: parts.map(|(_, source)| source),
         invalid,
     }
@@ -327,7 +349,8 @@ mod tests {
 
     #[test]
     fn of_claims_no_more_counts_for_others_than_the_largest_node_has() {
-        let spec = json!({"containers": [{"resources": {"requests": {"cpu": "8"}}}]});
+        let spec =
+            json!({"containers": [{"resources": {"requests": {"cpu": "8", "memory": "0"}}}]});
         let annotations = json!({NETWORK_IO: "1TB/s", DISK_IO: "1TB/s"});
         let found = demand(&pod(&annotations, &spec), false);
         let largest = [Some(4000), None, Some(125), None, None];

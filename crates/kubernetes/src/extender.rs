@@ -4,10 +4,12 @@
 //! from judging (a namespace that has not opted in, missing data) lets every node pass with no
 //! preference, so that the scheduler goes on as if Evenkeel were not there.
 
+pub mod bind;
 pub mod decide;
 pub mod explain;
 pub mod judgement;
 mod node_name;
+pub mod preempt;
 mod refusal;
 pub mod verdicts;
 pub mod wire;

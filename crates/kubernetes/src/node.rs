@@ -1,6 +1,9 @@
 //! Nodes, with the fields that scheduling reads, and the capacity that they give.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::annotations::{
     self, CONTROL_PLANE, DISK_IO_CAPACITY, InvalidAnnotation, NETWORK_CAPACITY,
@@ -10,7 +13,7 @@ use super::meta::Meta;
 use super::resource_list::ResourceList;
 use super::taint::Taints;
 use evenkeel_core::placement::node_table::NodeFacts;
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::units::{Amount, Bytes, MilliCpu, Quantity, Resource, Resources};
 
 /// A node, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -42,9 +45,40 @@ pub struct NodeStatus {
     /// The resources that it has for Pods.
     #[serde(deserialize_with = "null_is_default")]
     pub allocatable: ResourceList,
+    /// All that it has.
+    #[serde(deserialize_with = "null_is_default")]
+    pub capacity: NodeCapacity,
     /// True while its kubelet says that it can take Pods.
     #[serde(rename = "conditions", deserialize_with = "is_ready")]
     pub ready: bool,
+}
+
+/// All that a node has, what the system keeps for itself included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NodeCapacity {
+    cpu: Option<MilliCpu>,
+    /// Less the pools of huge pages, which nothing else can use.
+    memory: Option<Bytes>,
+}
+
+impl<'de> Deserialize<'de> for NodeCapacity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let told: BTreeMap<String, Option<Value>> = BTreeMap::deserialize(deserializer)?;
+        let quantity = |name: &str| {
+            let written = told.get(name)?.as_ref()?;
+            let text = written
+                .as_str()
+                .map_or_else(|| written.to_string(), str::to_owned);
+            text.parse::<Quantity>().ok()
+        };
+        let pools = told.keys().filter(|name| name.starts_with("hugepages-"));
+        let pools = pools.filter_map(|name| Some(quantity(name)?.ceil()));
+        let pools = pools.fold(0, u64::saturating_add);
+        Ok(Self {
+            cpu: quantity("cpu").map(|cpu| MilliCpu(cpu.milli_ceil())),
+            memory: quantity("memory").map(|all| Bytes(all.ceil().saturating_sub(pools))),
+        })
+    }
 }
 
 fn is_ready<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
@@ -87,8 +121,9 @@ impl Node {
 
 /// The facts about a node that placement reads, and its annotations that are not accepted.
 ///
-/// The capacity T of cpu, memory and disk is what the node can allocate; that of network and disk
-/// I/O stands in annotations. `defaults` applies where the node says nothing.
+/// The capacity T of cpu, memory and disk is what the node can allocate, and where cpu and memory are
+/// measured, which is of the node as a whole, what it has; that of network and disk I/O stands in
+/// annotations. `defaults` applies where the node says nothing.
 #[must_use]
 pub fn node_facts(
     node: &Node,
@@ -106,6 +141,14 @@ pub fn node_facts(
     ]);
     let facts = NodeFacts {
         capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
+        whole: Resources::new([
+            node.status.capacity.cpu.map(Amount::from),
+            node.status.capacity.memory.map(Amount::from),
+            None,
+            None,
+            None,
+        ]),
+        created: node.metadata.creation_timestamp,
         network_is_default: own[Resource::NetworkIo].is_none(),
         schedulable: node.is_schedulable(),
         tainted: node.spec.taints.repel(),
@@ -129,7 +172,8 @@ mod tests {
             "status": {
                 "allocatable": {"cpu": "3920m", "memory": "16Gi", "pods": "110",
                                 "ephemeral-storage": "95491281146"},
-                "capacity": {"cpu": "4"},
+                "capacity": {"cpu": "4", "memory": "20Gi", "hugepages-2Mi": "1Gi",
+                             "hugepages-1Gi": "2Gi", "pods": 110, "example.com/odd": {}},
             },
         }))
         .unwrap();
@@ -139,6 +183,8 @@ mod tests {
             let (facts, invalid) = node_facts(&node, &amounts([default; 5]));
             let expected = amounts([Some(3920), Some(16 << 30), network, disk_io, disk]);
             assert_eq!(facts.capacity, expected);
+            let whole = amounts([Some(4000), Some(17 << 30), None, None, None]);
+            assert_eq!(facts.whole, whole);
             assert!(!facts.network_is_default && !facts.schedulable);
             assert_eq!(invalid.len(), 1);
             assert_eq!(invalid[0].key, DISK_IO_CAPACITY);

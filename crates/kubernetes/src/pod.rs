@@ -52,6 +52,9 @@ pub struct PodSpec {
     pub priority: Option<i32>,
     /// The scheduler that places it.
     pub scheduler_name: Option<String>,
+    /// True where it shares the network of its node.
+    #[serde(deserialize_with = "null_is_default")]
+    pub host_network: bool,
 }
 
 /// One container of a Pod.
@@ -181,16 +184,29 @@ impl Pod {
         demand: Resources<Amount>,
         now: Timestamp,
     ) -> PodFacts<'a> {
+        let bound_to = self.spec.node_name.as_deref();
+        let statuses = &self.status.container_statuses;
+        let any = self.status.init_container_statuses.iter().chain(statuses);
         PodFacts {
             name,
-            node: self.spec.node_name.as_deref(),
+            node: bound_to.or(self.nominated_to()),
             demand,
             bound: self.bound_at(),
-            started: self.started_at(),
+            first_started: any.filter_map(ContainerStatus::first_started_at).min(),
+            started: self.all_started(ContainerStatus::first_started_at),
             finished: self
                 .is_finished()
                 .then(|| self.status.finished_at().unwrap_or(now)),
+            terminating: self.is_terminating(),
+            host_network: self.spec.host_network,
         }
+    }
+
+    /// The node that it is nominated for, while it is not bound.
+    #[must_use]
+    pub(crate) fn nominated_to(&self) -> Option<&str> {
+        let nominated = self.status.nominated_node_name.as_deref();
+        nominated.filter(|node| self.spec.node_name.is_none() && !node.is_empty())
     }
 
     /// The time at which it was bound to its node, as far as its status tells.
@@ -207,11 +223,19 @@ impl Pod {
     /// that waits to be started again, as in a crash loop, counts from when it last was.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
+        self.all_started(ContainerStatus::started_at)
+    }
+
+    /// The last of the containers' starts by `start`, once each of them has one.
+    fn all_started(
+        &self,
+        start: impl Fn(&ContainerStatus) -> Option<Timestamp>,
+    ) -> Option<Timestamp> {
         let statuses = &self.status.container_statuses;
         if statuses.len() < self.spec.containers.len() {
             return None;
         }
-        let starts: Option<Vec<_>> = statuses.iter().map(ContainerStatus::started_at).collect();
+        let starts: Option<Vec<_>> = statuses.iter().map(start).collect();
         starts?.into_iter().max()
     }
 }
@@ -322,6 +346,47 @@ mod tests {
             assert_eq!(found.started_at(), started, "{statuses:?}");
         }
         assert_eq!(Pod::default().started_at(), None);
+    }
+
+    #[test]
+    fn a_container_that_has_been_started_before_is_in_the_samples_since_then() {
+        let at = |second: u32| format!("2026-01-01T00:00:{second:02}Z");
+        let found = pod(json!({
+            "spec": {"containers": [{}], "initContainers": [{}], "hostNetwork": true},
+            "status": {
+                "initContainerStatuses": [{"state": {"terminated": {
+                    "startedAt": at(5), "finishedAt": at(8)}}}],
+                "containerStatuses": [{
+                    "restartCount": 9,
+                    "state": {"running": {"startedAt": at(40)}},
+                    "lastState": {"terminated": {"startedAt": at(20), "finishedAt": at(30)}},
+                }],
+            },
+        }));
+        let name = PodName::new("shop", "p");
+        let facts = found.facts(&name, Resources::default(), Timestamp::MAX);
+        let second = |time: Option<Timestamp>| time.map(|time| time.to_string());
+        assert_eq!(second(facts.first_started), Some(at(5)));
+        assert_eq!(second(facts.started), Some(at(20)), "it has crashed since");
+        assert_eq!(second(found.started_at()), Some(at(40)));
+        assert!(facts.host_network && !facts.terminating);
+    }
+
+    #[test]
+    fn a_nomination_counts_until_the_binding() {
+        for (node, nominated, counted) in [
+            (json!(null), json!("a"), Some("a")),
+            (json!(null), json!(""), None),
+            (json!(null), json!(7), None),
+            (json!("b"), json!("a"), Some("b")),
+        ] {
+            let found = pod(json!({
+                "spec": {"nodeName": node}, "status": {"nominatedNodeName": nominated},
+            }));
+            let name = PodName::new("shop", "p");
+            let facts = found.facts(&name, Resources::default(), Timestamp::MIN);
+            assert_eq!(facts.node, counted, "{node} {nominated}");
+        }
     }
 
     #[test]

@@ -5,23 +5,66 @@
 //! of its runtime class is added. Limits stand for requests that are absent: the API server fills
 //! them in, manifests do not.
 
-use super::pod::{Container, PodSpec, ResourceRequirements};
+use super::pod::{Container, ContainerStatus, Pod, PodSpec, ResourceRequirements};
 use super::resource_list::ResourceList;
 
 /// The effective request of a Pod.
 #[must_use]
 pub fn effective(spec: &PodSpec) -> ResourceList {
-    let containers = containers(spec);
+    whole(spec, own)
+}
+
+/// The effective request of a Pod as it is in force. While a resize in place is under way, a container
+/// counts as the larger of what it is to have, what kubelet has set aside for it and what it has; a
+/// resize that its node cannot do counts nothing.
+#[must_use]
+pub fn in_force(pod: &Pod) -> ResourceList {
+    if pod.spec.node_name.is_none() {
+        return effective(&pod.spec);
+    }
+    let resize = pod.status.condition("PodResizePending");
+    let is_infeasible = resize.is_some_and(|resize| resize.reason == "Infeasible");
+    let init = pod.status.init_container_statuses.iter();
+    let statuses: Vec<&ContainerStatus> = init.chain(&pod.status.container_statuses).collect();
+    whole(&pod.spec, |container| {
+        let status = statuses
+            .iter()
+            .find(|status| status.name.is_some() && status.name == container.name);
+        let told = status.map_or_else(ResourceList::default, |status| {
+            status.resources.requests.max(status.allocated_resources)
+        });
+        if is_infeasible {
+            told.or(own(container))
+        } else {
+            told.max(own(container))
+        }
+    })
+}
+
+/// The containers that run together, which kube-scheduler assumes something of where a Pod says
+/// nothing.
+#[must_use]
+pub(crate) fn running_together(spec: &PodSpec) -> u64 {
+    let sidecars = spec
+        .init_containers
+        .iter()
+        .filter(|container| container.is_sidecar());
+    let together = spec.containers.len() + sidecars.count();
+    u64::try_from(together).unwrap_or(u64::MAX)
+}
+
+fn whole(spec: &PodSpec, own: impl Fn(&Container) -> ResourceList) -> ResourceList {
+    let containers = containers(spec, own);
     let pod_level = spec.resources.requests.pod_level();
     let pod_limits = spec.resources.limits.pod_level();
     pod_level.or(containers).or(pod_limits).plus(spec.overhead)
 }
 
-fn containers(spec: &PodSpec) -> ResourceList {
+fn containers(spec: &PodSpec, own: impl Fn(&Container) -> ResourceList) -> ResourceList {
     let mut running = spec
         .containers
         .iter()
-        .map(own)
+        .map(&own)
         .fold(ResourceList::default(), ResourceList::plus);
     let mut sidecars = ResourceList::default();
     let mut starting = ResourceList::default();
@@ -143,6 +186,31 @@ mod tests {
         assert_eq!(of(spec).ephemeral_storage(), None);
         let overhead = json!({"overhead": {"ephemeral-storage": "5"}});
         assert_eq!(of(overhead).ephemeral_storage(), Some(Bytes(5)));
+    }
+
+    #[test]
+    fn a_resize_counts_as_the_larger_of_before_and_after_while_it_is_under_way() {
+        let told = |cpu: &str| json!({"requests": {"cpu": cpu}});
+        for (case, spec, allocated, has, reason, milli) in [
+            ("none", "1", "1", "1", "", 1000),
+            ("up, not yet taken", "3", "1", "1", "Deferred", 3000),
+            ("up, set aside", "3", "3", "1", "", 3000),
+            ("down, still held", "1", "1", "3", "", 3000),
+            ("up, never to be", "3", "1", "1", "Infeasible", 1000),
+        ] {
+            let pod = json!({
+                "spec": {"nodeName": "a", "containers": [
+                    {"name": "other", "resources": told("100m")},
+                    {"name": "app", "resources": told(spec)}]},
+                "status": {
+                    "conditions": [{"type": "PodResizePending", "reason": reason}],
+                    "containerStatuses": [{"name": "app", "resources": told(has),
+                                           "allocatedResources": {"cpu": allocated}}],
+                },
+            });
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            assert_eq!(in_force(&pod).cpu(), Some(MilliCpu(milli + 100)), "{case}");
+        }
     }
 
     #[test]

@@ -209,9 +209,10 @@ impl Scheduler {
                 let assumed = (placed.node.clone(), self.clock().now());
                 self.assumed.insert(uid.clone(), assumed);
                 let binder = self.binder.clone();
+                let extenders = self.setup().extenders.clone();
                 let pod = Arc::clone(pod);
                 bindings.spawn(async move {
-                    let error = binder.bind(&pod, &placed).await.err()?;
+                    let error = binder.bind(&pod, &placed, &extenders).await.err()?;
                     debug!(%error, pod = pod.name_any(), "a Pod could not be bound");
                     Some(Failed { uid, landscape })
                 });

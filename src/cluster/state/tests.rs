@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cluster::PLACEMENT;
 use crate::cluster::WATCHED;
+use evenkeel_core::placement::node_table::Near;
 use evenkeel_core::placement::usage::Measurement;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::snapshot::{Blind, OptIn};
@@ -277,6 +278,11 @@ fn claims_count_while_their_namespace_has_opted_in() {
     assert_eq!(state.lock().claims.iter().count(), 0);
 }
 
+fn place(state: &ClusterState, pod: &Pod) {
+    state.ask(pod, NOW);
+    state.place(pod.uid(), "a", Near::default(), NOW);
+}
+
 #[test]
 fn a_claim_counts_for_no_more_than_the_largest_node_has() {
     let state = synced();
@@ -294,7 +300,7 @@ fn a_claim_counts_for_no_more_than_the_largest_node_has() {
     assert_eq!(network(&state), 1000);
     let mut unbound = claiming("2", "1TB/s");
     unbound.spec.node_name = None;
-    state.reserve(&unbound, "a", NOW);
+    place(&state, &unbound);
     assert_eq!(network(&state), 2000, "what is proposed is capped as well");
 }
 
@@ -353,7 +359,7 @@ fn claims_of_pods_that_no_rule_has_judged_do_not_count() {
             "skip" => drop(annotations.insert("evenkeel.dev/skip".to_owned(), "true".to_owned())),
             _ => drop(annotations.insert("kubernetes.io/config.mirror".to_owned(), "x".to_owned())),
         }
-        state.reserve(&pod, "a", NOW);
+        place(&state, &pod);
         assert_eq!(network(&state), 0, "{kind}, proposed");
         state.apply_pod(&pod, NOW);
         assert_eq!(network(&state), 0, "{kind}");

@@ -17,7 +17,13 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         sums.sum()
     };
     let mut found = Vec::new();
-    for path in [paths::MUTATE, paths::FILTER, paths::PRIORITIZE] {
+    for path in [
+        paths::MUTATE,
+        paths::FILTER,
+        paths::PRIORITIZE,
+        paths::PREEMPT,
+        paths::BIND,
+    ] {
         let answered = |status| {
             sum(
                 "evenkeel_http_requests_total",

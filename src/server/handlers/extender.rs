@@ -1,4 +1,4 @@
-//! `POST /scheduler/filter` and `POST /scheduler/prioritize`.
+//! `POST /scheduler/{filter,prioritize,preempt,bind}`.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -9,7 +9,9 @@ use super::answer::{json_body, unreadable};
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use crate::server::{ApiError, Call, Load};
-use evenkeel_kubernetes::extender::{self, Request, decide, judgement, wire};
+use evenkeel_core::placement::node_table::Near;
+use evenkeel_kubernetes::extender::bind::{self, Notice};
+use evenkeel_kubernetes::extender::{self, Request, WireError, decide, judgement, preempt, wire};
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 pub(super) async fn filter(
@@ -23,7 +25,7 @@ pub(super) async fn filter(
     }
     // Asked about again: where it was counted until now is not where it went.
     let (uid, now) = (request.pod.uid(), handlers.cluster.now());
-    handlers.cluster.release(uid, now);
+    handlers.cluster.ask(&request.pod, now);
     let snapshot = handlers.cluster.snapshot();
     let filtered = extender::decide::filter(
         &request,
@@ -36,7 +38,7 @@ pub(super) async fn filter(
         &handlers.verdicts,
     );
     if let (Some(only), Some(_)) = (filtered.only(), filtered.demand) {
-        handlers.reserve(&request, only, now);
+        handlers.place(&request, only, Near::default(), now);
         handlers.count_unknown(&request, &snapshot, [only]);
     }
     handlers
@@ -61,8 +63,8 @@ pub(super) async fn prioritize(
         handlers.shed(Verb::Prioritize, &call);
         return Ok(json_body(wire::prioritize_answer(&request, |_| 0)));
     }
-    let (uid, now) = (request.pod.uid(), handlers.cluster.now());
-    handlers.cluster.release(uid, now);
+    let now = handlers.cluster.now();
+    handlers.cluster.ask(&request.pod, now);
     let snapshot = handlers.cluster.snapshot();
     let prioritized = extender::decide::prioritize(
         &request,
@@ -74,7 +76,7 @@ pub(super) async fn prioritize(
         },
     );
     if let (Some(best), Some(_)) = (prioritized.best, prioritized.demand) {
-        handlers.reserve(&request, best, now);
+        handlers.place(&request, best, prioritized.near.clone(), now);
     }
     let outcome = prioritized
         .exemption
@@ -95,11 +97,57 @@ pub(super) async fn prioritize(
     })))
 }
 
+pub(super) async fn preempt(
+    State(handlers): State<Handlers>,
+    call: Call,
+) -> Result<Response, ApiError> {
+    let request = preempt::Request::parse(&call.body)
+        .map_err(|error| handlers.malformed(Verb::Preempt, &error, &call))?;
+    if call.load == Load::Shed {
+        handlers.shed(Verb::Preempt, &call);
+        let all: Vec<bool> = request.nodes.values().map(|_| true).collect();
+        return Ok(json_body(preempt::answer(&request, &all)));
+    }
+    let snapshot = handlers.cluster.snapshot();
+    let judged = judgement::Call {
+        snapshot: &snapshot,
+        policy: &handlers.policy,
+        now: handlers.cluster.now(),
+        refused_since: handlers.cluster.refused_since(request.pod.uid()),
+    };
+    let preempted = preempt::preempt(&request, &judged, |node, victims| {
+        handlers.cluster.relief(node, victims)
+    });
+    let outcome = match preempted.exemption {
+        Some(why) => why.as_str(),
+        None if preempted.kept.contains(&true) => "judged",
+        None => "refused_everywhere",
+    };
+    handlers.metrics.extender(Verb::Preempt, outcome, &call);
+    handlers.explain_failure(Verb::Preempt, preempted.exemption, &call);
+    Ok(json_body(preempt::answer(&request, &preempted.kept)))
+}
+
+pub(super) async fn bind(
+    State(handlers): State<Handlers>,
+    call: Call,
+) -> Result<Response, ApiError> {
+    let notice =
+        Notice::parse(&call.body).map_err(|error| handlers.malformed(Verb::Bind, &error, &call))?;
+    let now = handlers.cluster.now();
+    let known = handlers.cluster.notice(&notice.uid, &notice.node, now);
+    let outcome = if known { "noted" } else { "unknown" };
+    handlers.metrics.extender(Verb::Bind, outcome, &call);
+    Ok(json_body(bind::NOTED.to_vec()))
+}
+
 fn verdict(filtered: &decide::Filtered) -> &'static str {
     if let Some(why) = filtered.exemption {
         why.as_str()
     } else if filtered.relaxed {
         "relaxed"
+    } else if filtered.nominated {
+        "nominated"
     } else if (0..filtered.refused.len()).any(|position| filtered.passes(position)) {
         "judged"
     } else {
@@ -109,21 +157,24 @@ fn verdict(filtered: &decide::Filtered) -> &'static str {
 
 impl Handlers {
     fn read<'a>(&self, verb: Verb, call: &'a Call) -> Result<Request<'a>, ApiError> {
-        let request = Request::parse(&call.body).map_err(|error| {
-            self.metrics.extender(verb, error.reason(), call);
-            let refusal = unreadable(error.reason(), &error);
-            self.fail_open.unreadable(verb.path(), &refusal, call);
-            refusal
-        })?;
+        let request =
+            Request::parse(&call.body).map_err(|error| self.malformed(verb, &error, call))?;
         if request.objects.is_some() {
             self.metrics.full_nodes();
         }
         Ok(request)
     }
 
-    fn reserve(&self, request: &Request<'_>, position: usize, now: Timestamp) {
+    fn malformed(&self, verb: Verb, error: &WireError, call: &Call) -> ApiError {
+        self.metrics.extender(verb, error.reason(), call);
+        let refusal = unreadable(error.reason(), error);
+        self.fail_open.unreadable(verb.path(), &refusal, call);
+        refusal
+    }
+
+    fn place(&self, request: &Request<'_>, position: usize, near: Near, now: Timestamp) {
         if let Some(node) = request.names.get(position) {
-            self.cluster.reserve(&request.pod, node, now);
+            self.cluster.place(request.pod.uid(), node, near, now);
         }
     }
 

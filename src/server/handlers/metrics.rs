@@ -26,6 +26,8 @@ const LATENCIES: [f64; 12] = [
 pub(super) enum Verb {
     Filter,
     Prioritize,
+    Preempt,
+    Bind,
 }
 
 impl Verb {
@@ -33,6 +35,8 @@ impl Verb {
         match self {
             Self::Filter => paths::FILTER,
             Self::Prioritize => paths::PRIORITIZE,
+            Self::Preempt => paths::PREEMPT,
+            Self::Bind => paths::BIND,
         }
     }
 
@@ -40,6 +44,8 @@ impl Verb {
         match self {
             Self::Filter => "filter",
             Self::Prioritize => "prioritize",
+            Self::Preempt => "preempt",
+            Self::Bind => "bind",
         }
     }
 }

@@ -62,15 +62,30 @@ impl Handlers {
             path: paths::PRIORITIZE,
             ..filter
         };
+        let preempt = Endpoint {
+            path: paths::PREEMPT,
+            ..filter
+        };
+        let bind = Endpoint {
+            path: paths::BIND,
+            ..filter
+        };
         let mutates = post(admission::mutate).with_state(self.clone());
         let filters = post(extender::filter).with_state(self.clone());
         let prioritizes = post(extender::prioritize).with_state(self.clone());
+        let preempts = post(extender::preempt).with_state(self.clone());
+        let binds = post(extender::bind).with_state(self.clone());
         Routes::new(metrics)
             .caller("admission", settings.admission_budget, [(mutate, mutates)])
             .caller(
                 "extender",
                 settings.extender_budget,
-                [(filter, filters), (prioritize, prioritizes)],
+                [
+                    (filter, filters),
+                    (prioritize, prioritizes),
+                    (preempt, preempts),
+                    (bind, binds),
+                ],
             )
     }
 }

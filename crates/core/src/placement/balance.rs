@@ -33,6 +33,27 @@ impl Normalization {
     }
 }
 
+/// The way from loads to scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scoring {
+    pub normalization: Normalization,
+    /// The difference in utilisation that counts as one: of the joint form, candidates that differ by
+    /// less get scores that differ by less than the full range, and kube-scheduler's own plugins
+    /// decide among them. 0 stretches any difference to the full range.
+    pub significance: f64,
+}
+
+impl Scoring {
+    /// The form of the sources, in which any difference counts in full.
+    #[must_use]
+    pub const fn pure(normalization: Normalization) -> Self {
+        Self {
+            normalization,
+            significance: 0.0,
+        }
+    }
+}
+
 /// The score of one node with the figures that led to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeScore {
@@ -55,10 +76,10 @@ pub fn scores(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
     weights: &Weights,
-    normalization: Normalization,
+    scoring: Scoring,
 ) -> Vec<f64> {
-    match normalization {
-        Normalization::Joint => joint(nodes, demand, weights),
+    match scoring.normalization {
+        Normalization::Joint => joint(nodes, demand, weights, scoring.significance),
         Normalization::PerResource => per_resource(nodes, demand, weights),
     }
 }
@@ -69,9 +90,9 @@ pub fn detail(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
     weights: &Weights,
-    normalization: Normalization,
+    scoring: Scoring,
 ) -> Vec<NodeScore> {
-    let totals = scores(nodes, demand, weights, normalization);
+    let totals = scores(nodes, demand, weights, scoring);
     let blank = |total| NodeScore {
         deviation: Resources::default(),
         score: Resources::default(),
@@ -92,14 +113,25 @@ pub fn detail(
     details
 }
 
-/// 10 - 10 (V - Vmin) / (Vmax - Vmin) with V = Σ w D²; what all V have in common drops out, so that
-/// only the changes of the variances are summed.
-fn joint(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weights) -> Vec<f64> {
+/// 10 - 10 (V - Vmin) / max(Vmax - Vmin, Vref) with V = Σ w D²; what all V have in common drops out, so
+/// that only the changes of the variances are summed.
+///
+/// Vref is what a difference of `significance` in utilisation makes: placing a Pod that adds d to a
+/// node q above the mean moves n D² by d (2 q + d (1 - 1/n)), so between two nodes that far apart it is
+/// Σ w 2 d / n times the significance, with the mean d of the candidates.
+fn joint(
+    nodes: &[NodeLoad],
+    demand: &Resources<Amount>,
+    weights: &Weights,
+    significance: f64,
+) -> Vec<f64> {
     let mut totals = vec![0.0; nodes.len()];
+    let mut reference = 0.0;
     let mut spread = Spread::default();
     for (resource, &weight) in weights.get().iter() {
         if weight > 0.0 && demand[resource] > Amount::ZERO {
             spread.measure(nodes, resource, demand[resource]);
+            reference += weight * spread.slope() * significance;
             for (total, change) in totals.iter_mut().zip(spread.changes()) {
                 *total += weight * change;
             }
@@ -107,6 +139,7 @@ fn joint(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weights) -> V
     }
     let least = extreme(&totals, f64::INFINITY, f64::min);
     let range = extreme(&totals, f64::NEG_INFINITY, f64::max) - least;
+    let range = range.max(reference);
     for total in &mut totals {
         *total = if range > EQUAL {
             normalised((*total - least) / range)
@@ -187,8 +220,8 @@ mod tests {
 
     #[test]
     fn without_nodes_there_are_no_scores() {
-        for normalization in BOTH {
-            assert!(scores(&[], &amounts([1; 5]), &even(), normalization).is_empty());
+        for scoring in BOTH.map(Scoring::pure) {
+            assert!(scores(&[], &amounts([1; 5]), &even(), scoring).is_empty());
         }
     }
 
@@ -197,8 +230,8 @@ mod tests {
         let full = node([1_000_000; 5], [700_000; 5]);
         let hole = node([1_000_000; 5], [699_993; 5]);
         let nodes = [full, hole, full];
-        for normalization in BOTH {
-            let found = detail(&nodes, &amounts([7; 5]), &even(), normalization);
+        for scoring in BOTH.map(Scoring::pure) {
+            let found = detail(&nodes, &amounts([7; 5]), &even(), scoring);
             for resource in Resource::ALL {
                 assert!(found[1].deviation[resource].unwrap() < 1e-12);
             }
@@ -217,7 +250,7 @@ mod tests {
             &nodes,
             &amounts([10; 5]),
             &even(),
-            Normalization::PerResource,
+            Scoring::pure(Normalization::PerResource),
         );
         assert_eq!(found[1].deviation[Resource::Cpu], None);
         assert_eq!(found[1].score[Resource::Cpu], None);
@@ -236,7 +269,7 @@ mod tests {
             &nodes,
             &amounts([1; 5]),
             &even(),
-            Normalization::PerResource,
+            Scoring::pure(Normalization::PerResource),
         );
         assert_eq!(found, [10.0, 0.0]);
     }
@@ -244,8 +277,8 @@ mod tests {
     #[test]
     fn no_capacity_at_all_is_no_ratio() {
         let nodes = [node([0; 5], [10; 5]), node([100; 5], [10; 5])];
-        for normalization in BOTH {
-            let found = scores(&nodes, &amounts([1; 5]), &even(), normalization);
+        for scoring in BOTH.map(Scoring::pure) {
+            let found = scores(&nodes, &amounts([1; 5]), &even(), scoring);
             assert!(found.iter().all(|score| (0.0..=10.0).contains(score)));
         }
     }
@@ -282,8 +315,8 @@ mod tests {
         fn scores_stay_within_bounds(
             nodes in some_nodes(), demand in prop::array::uniform5(0_u64..50_000)
         ) {
-            for normalization in BOTH {
-                let found = scores(&nodes, &amounts(demand), &even(), normalization);
+            for scoring in BOTH.map(Scoring::pure) {
+                let found = scores(&nodes, &amounts(demand), &even(), scoring);
                 prop_assert_eq!(found.len(), nodes.len());
                 prop_assert!(found.iter().all(|score| (0.0..=10.0).contains(score)));
             }
@@ -296,10 +329,10 @@ mod tests {
             let turn = turn % nodes.len();
             let mut turned = nodes.clone();
             turned.rotate_left(turn);
-            for normalization in BOTH {
-                let mut expected = scores(&nodes, &amounts(demand), &even(), normalization);
+            for scoring in BOTH.map(Scoring::pure) {
+                let mut expected = scores(&nodes, &amounts(demand), &even(), scoring);
                 expected.rotate_left(turn);
-                let found = scores(&turned, &amounts(demand), &even(), normalization);
+                let found = scores(&turned, &amounts(demand), &even(), scoring);
                 for (found, expected) in found.iter().zip(&expected) {
                     prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
                 }
@@ -315,8 +348,8 @@ mod tests {
                 .collect();
             let cpu = weights([1.0, 0.0, 0.0, 0.0, 0.0]);
             let demand = amounts([demand, 0, 0, 0, 0]);
-            let joint = scores(&nodes, &demand, &cpu, Normalization::Joint);
-            let single = scores(&nodes, &demand, &cpu, Normalization::PerResource);
+            let joint = scores(&nodes, &demand, &cpu, Scoring::pure(Normalization::Joint));
+            let single = scores(&nodes, &demand, &cpu, Scoring::pure(Normalization::PerResource));
             for a in 0..nodes.len() {
                 for b in 0..nodes.len() {
                     prop_assert!(joint[a] <= joint[b] + 1e-9 || single[a] >= single[b] - 1e-9);
@@ -331,7 +364,7 @@ mod tests {
         ) {
             let nodes = loads.into_iter().map(|(t, n)| node([t; 5], [n; 5]));
             let nodes: Vec<_> = nodes.collect();
-            let found = detail(&nodes, &amounts([demand; 5]), &even(), Normalization::Joint);
+            let found = detail(&nodes, &amounts([demand; 5]), &even(), Scoring::pure(Normalization::Joint));
             for (at, found) in found.iter().enumerate() {
                 let demand = Amount::new(demand).as_f64();
                 let expected = deviation_as_written(&nodes, demand, at);

@@ -6,11 +6,15 @@
 //! costs O(resources); readers share immutable [`NodeSet`]s and never wait.
 
 mod ageing;
+mod awaited;
 mod entry;
 mod largest;
 mod mean;
+mod near;
 mod node_set;
+mod placing;
 mod pod;
+mod rounds;
 mod settings;
 mod sums;
 mod unstarted;
@@ -23,15 +27,17 @@ use jiff::Timestamp;
 
 pub use entry::{NodeDetail, NodeFacts};
 pub use mean::MeanLoad;
+pub use near::Near;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use pod::PodFacts;
+pub use rounds::Round;
 pub use settings::Settings;
 
 use crate::placement::usage::{PodName, UsageSample};
 use crate::units::{Amount, Resources};
+use awaited::Awaited;
 use entry::{Moment, NodeEntry};
 use pod::{EndedPod, PodEntry, Stage};
-use sums::Sums;
 use unstarted::Unstarted;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -42,10 +48,7 @@ pub struct NodeTable {
     settings: Settings,
     nodes: Map<Arc<str>, NodeEntry>,
     pods: Map<Box<str>, PodEntry>,
-    /// When Pods were counted provisionally.
-    provisional: Vec<(Timestamp, Box<str>)>,
-    /// The demand of these Pods.
-    outstanding: Sums,
+    awaited: Awaited,
     /// Bound Pods whose start is waited for.
     unstarted: Unstarted,
     /// Names of ended Pods whose usage samples still hold, with their nodes.
@@ -75,11 +78,11 @@ impl NodeTable {
     /// Adds or changes a node.
     pub fn apply_node(&mut self, name: &str, facts: NodeFacts, now: Timestamp) {
         let name = self.intern(name);
-        let before = self
+        let is_new = self
             .nodes
             .get_mut(&name)
-            .map(|node| node.facts.replace(facts));
-        if before == Some(None) {
+            .is_some_and(|node| node.tell(facts));
+        if is_new {
             // Measurements and Pods may have been seen before the node was.
             self.adopt_measurements(&name, now);
             self.recount(&name, now);
@@ -113,7 +116,7 @@ impl NodeTable {
 
     /// Adds or changes a Pod: bound, started, resized, finished.
     ///
-    /// A Pod that waits for a node changes nothing; where it is counted provisionally it stays so.
+    /// One without a node is not taken here, but by [`Self::wait`].
     pub fn apply_pod(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
         let Some(node) = facts.node else {
             return;
@@ -121,6 +124,7 @@ impl NodeTable {
         if self.pods.get(uid).is_some_and(|pod| pod.shows(facts)) {
             return;
         }
+        self.end_wait(uid, now);
         let node = self.intern(node);
         let before = self.detach(uid);
         if before.is_none() {
@@ -133,6 +137,9 @@ impl NodeTable {
             demand: facts.demand,
             counted: Resources::default(),
             stage: Stage::of(facts, before.as_ref(), now, unstarted),
+            first_started: known_start(before.as_ref()).or(facts.first_started),
+            terminating: facts.terminating,
+            host_network: facts.host_network,
         };
         self.attach(uid, pod, now);
         let moved = before.filter(|pod| pod.node != node);
@@ -165,87 +172,51 @@ impl NodeTable {
 
     /// Removes a Pod that the API server no longer has.
     pub fn remove_pod(&mut self, uid: &str, now: Timestamp) {
+        self.end_wait(uid, now);
         let Some(pod) = self.detach(uid) else {
             return;
         };
         if let (Some(_), Some(node)) = (pod.bound(), self.nodes.get_mut(&pod.node)) {
-            node.remember_ended(
-                EndedPod::new(pod.name.clone(), now, &self.sample),
-                &self.sample,
-            );
+            node.remember_ended(EndedPod::new(&pod, now, &self.sample), &self.sample);
             self.ended.insert(pod.name, Arc::clone(&pod.node));
         }
         self.resolve(&pod.node, now);
         self.forget_if_unused(&pod.node);
     }
 
-    /// Removes the Pods that `keep` does not name, after a complete list was received. Pods that
-    /// are counted provisionally stay until their time is over.
+    /// Removes the Pods that `keep` does not name, after a complete list was received. Those that
+    /// were given a node lately stay until their time is over.
     pub fn retain_pods(&mut self, keep: impl Fn(&str) -> bool, now: Timestamp) {
         let vanished: Vec<Box<str>> = self
             .pods
             .iter()
-            .filter(|(uid, pod)| !matches!(pod.stage, Stage::Provisional) && !keep(uid))
+            .filter(|(uid, _)| !keep(uid))
             .map(|(uid, _)| uid.clone())
             .collect();
         for uid in vanished {
             self.remove_pod(&uid, now);
         }
+        self.retain_awaited(keep, now);
     }
 
-    /// Counts a Pod on the node that it will most likely get, until its binding is seen, it is
-    /// asked about again, or [`Settings::provisional`] has passed.
-    pub fn reserve(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
-        let bound = |pod: &PodEntry| !matches!(pod.stage, Stage::Provisional);
-        let Some(node) = facts.node else { return };
-        if self.pods.get(uid).is_some_and(bound) || !self.nodes.contains_key(node) {
-            return;
-        }
-        self.release(uid, now);
-        self.forget_ended(facts.name, now);
-        let node = self.intern(node);
-        let pod = PodEntry {
-            name: facts.name.clone(),
-            node: Arc::clone(&node),
-            demand: facts.demand,
-            counted: Resources::default(),
-            stage: Stage::Provisional,
-        };
-        self.attach(uid, pod, now);
-        self.provisional.push((now, uid.into()));
-        self.resolve(&node, now);
+    /// The part of a node's load that would go with a Pod on it, as the load is counted there; `None`
+    /// for a Pod that is not bound.
+    #[must_use]
+    pub fn part_of_load(&self, uid: &str) -> Option<Resources<Amount>> {
+        let pod = self.pods.get(uid)?;
+        let freshness = self.set.get(&pod.node)?.freshness;
+        let measured = pod.part_of_load(&self.sample);
+        Some(Resources::from_fn(|resource| match freshness[resource] {
+            Freshness::Fresh => measured[resource],
+            Freshness::Stale | Freshness::Absent if pod.is_committed() => pod.demand[resource],
+            Freshness::Stale | Freshness::Absent => Amount::ZERO,
+        }))
     }
 
-    /// Takes back what [`Self::reserve`] counted for a Pod that is not bound.
-    pub fn release(&mut self, uid: &str, now: Timestamp) {
-        let provisional = |pod: &PodEntry| matches!(pod.stage, Stage::Provisional);
-        if self.pods.get(uid).is_some_and(provisional)
-            && let Some(pod) = self.detach(uid)
-        {
-            self.provisional.retain(|(_, reserved)| **reserved != *uid);
-            self.resolve(&pod.node, now);
-            self.forget_if_unused(&pod.node);
-        }
-    }
-
-    /// Takes a new round of measurements; gives back the one before, so that whoever holds a lock
-    /// can drop its many names outside.
-    pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) -> Arc<UsageSample> {
-        let before = std::mem::replace(&mut self.sample, sample);
-        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
-        for name in &names {
-            self.adopt_measurements(name, now);
-            self.recount(name, now);
-            self.resolve(name, now);
-        }
-        let nodes = &self.nodes;
-        self.ended.retain(|name, node| {
-            nodes
-                .get(node)
-                .is_some_and(|node| node.remembers_ended(name))
-        });
-        self.look_ahead(now);
-        before
+    /// The UIDs of the Pods on a node that are being deleted.
+    #[must_use]
+    pub fn terminating(&self, node: &str) -> &[Box<str>] {
+        self.nodes.get(node).map_or(&[], NodeEntry::terminating)
     }
 
     /// The terms that a node's load is made of, for explanations.
@@ -287,10 +258,6 @@ impl NodeTable {
     /// Takes a Pod out of its node's sums.
     fn detach(&mut self, uid: &str) -> Option<PodEntry> {
         let pod = self.pods.remove(uid)?;
-        if matches!(pod.stage, Stage::Provisional) {
-            self.outstanding.subtract(&pod.demand);
-            self.set.set_outstanding(self.outstanding.get());
-        }
         if let Some(bound) = pod.awaited_since() {
             self.unstarted.remove(bound, uid);
         }
@@ -302,10 +269,6 @@ impl NodeTable {
 
     /// Puts a Pod into its node's sums.
     fn attach(&mut self, uid: &str, mut pod: PodEntry, now: Timestamp) {
-        if matches!(pod.stage, Stage::Provisional) {
-            self.outstanding.add(&pod.demand);
-            self.set.set_outstanding(self.outstanding.get());
-        }
         if let Some(bound) = pod.awaited_since() {
             self.unstarted.insert(bound, uid);
         }
@@ -323,33 +286,6 @@ impl NodeTable {
         self.pods.insert(uid.into(), pod);
     }
 
-    fn adopt_measurements(&mut self, name: &Arc<str>, now: Timestamp) {
-        let Some(node) = self.nodes.get_mut(name) else {
-            return;
-        };
-        node.measure(&self.sample.node(name), now);
-        if let Some(speed) = self.sample.network_capacity.get(&**name) {
-            node.measured_network_capacity = Some(*speed);
-        }
-    }
-
-    /// Counts the Pods in flight and the Pods gone against a new measurement.
-    fn recount(&mut self, name: &Arc<str>, now: Timestamp) {
-        let moment = Moment {
-            sample: &self.sample,
-            settings: &self.settings,
-            now,
-        };
-        let Some(node) = self.nodes.get_mut(name) else {
-            return;
-        };
-        for uid in node.begin_recount(&moment) {
-            if let Some(pod) = self.pods.get_mut(&uid) {
-                node.count(&uid, pod, &moment);
-            }
-        }
-    }
-
     fn resolve(&mut self, name: &Arc<str>, now: Timestamp) {
         if let Some(state) = self
             .nodes
@@ -364,7 +300,7 @@ impl NodeTable {
         let ends = self
             .nodes
             .values()
-            .filter_map(|node| node.fresh_until(&self.settings, now));
+            .filter_map(|node| node.unchanged_until(&self.settings, now));
         self.settled_until = Some(ends.min().unwrap_or(Timestamp::MAX));
     }
 
@@ -373,6 +309,10 @@ impl NodeTable {
             self.nodes.remove(name);
         }
     }
+}
+
+fn known_start(before: Option<&PodEntry>) -> Option<Timestamp> {
+    before.and_then(|pod| pod.first_started)
 }
 
 #[cfg(test)]

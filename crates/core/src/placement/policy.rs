@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use jiff::SignedDuration;
 
-use crate::placement::balance::Normalization;
+use crate::placement::balance::Scoring;
 use crate::profile::ProfileTable;
 use crate::units::{Amount, Ratio, Resources};
 
@@ -66,7 +66,7 @@ pub struct Policy {
     /// Under `reject`, the time after which the least loaded nodes take a Pod all the same; `None`
     /// for never.
     pub relax_after: Option<SignedDuration>,
-    pub normalization: Normalization,
+    pub scoring: Scoring,
     /// The weights of each profile.
     pub profiles: ProfileTable,
     /// True where the CNI bandwidth annotations count as demand for want of anything better.

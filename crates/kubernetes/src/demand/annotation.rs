@@ -59,8 +59,10 @@ mod tests {
     use super::*;
 
     fn demand(sources: [DemandSource; 5]) -> Demand {
+        let amounts = Resources::new([100, 1 << 30, 0, 5, u64::MAX]).map(Amount::new);
         Demand {
-            amounts: Resources::new([100, 1 << 30, 0, 5, u64::MAX]).map(Amount::new),
+            amounts,
+            assumed: amounts,
             sources: Resources::new(sources),
             invalid: Vec::new(),
         }

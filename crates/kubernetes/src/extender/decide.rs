@@ -1,15 +1,14 @@
 //! Filter and prioritize as decisions: the nodes that pass and the score of each, with the reasons.
 
-mod scores;
-
 use std::sync::Arc;
 
 use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
-use super::verdicts::{VerdictCache, Verdicts};
+use super::verdicts::{Care, VerdictCache, Verdicts};
 use super::wire::Request;
 use crate::pod::Pod;
 use crate::snapshot::Snapshot;
-use evenkeel_core::placement::node_table::{MeanLoad, NodeState};
+use evenkeel_core::placement::node_table::{MeanLoad, Near};
+use evenkeel_core::placement::ranking::{self, Ranking};
 use evenkeel_core::placement::{NodeLoad, Policy, balance, headroom};
 use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
@@ -17,10 +16,6 @@ use evenkeel_core::units::{Amount, Resources};
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
 /// when the headroom rule is relaxed; one node alone would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
-
-/// The share of a burst that is expected to go to other nodes than those that were scored best.
-/// To spare room for more would send whole bursts to the largest nodes of a mixed cluster.
-const ASTRAY: f64 = 0.125;
 
 /// The answer to filter.
 #[derive(Debug, Clone)]
@@ -31,6 +26,8 @@ pub struct Filtered {
     pub exemption: Option<Exemption>,
     /// True where nodes pass that have no headroom, because none has.
     pub relaxed: bool,
+    /// True where the node that the Pod is nominated for passes without headroom.
+    pub nominated: bool,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
 }
@@ -57,6 +54,7 @@ impl Filtered {
             refused: vec![0; nodes],
             exemption: Some(exemption),
             relaxed: false,
+            nominated: false,
             demand: None,
         }
     }
@@ -82,8 +80,10 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
         refused,
         exemption: None,
         relaxed: false,
+        nominated: false,
         demand: Some(demand),
     };
+    keep_nomination(&mut filtered, request);
     let none_passes = nodes > 0 && filtered.refused.iter().all(|refused| *refused != 0);
     if none_passes && judgement.relaxes(call, verdicts.room_somewhere()) {
         relax(&mut filtered, request, call.snapshot, &demand);
@@ -93,10 +93,8 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
 
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
 ///
-/// A Pod whose binding has not been seen is counted on the node that was scored best, and a few of
-/// them kube-scheduler takes elsewhere by sums of its own. So while bindings are outstanding a node
-/// needs room to spare for [`ASTRAY`] of them, unless no node has it: a burst keeps away from nodes
-/// that are nearly full as long as there are others, and no Pod is refused for the sake of a doubt.
+/// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
+/// no node has that: nobody is refused for the sake of a doubt.
 fn refusals(
     request: &Request<'_>,
     snapshot: &Snapshot,
@@ -104,26 +102,30 @@ fn refusals(
     cache: &VerdictCache,
 ) -> (Vec<u8>, Arc<Verdicts>) {
     let (set, demand) = (&snapshot.nodes, &judgement.demand.amounts);
-    let judge = |spare: f64| {
-        let with_spare = Resources::from_fn(|resource| {
-            let outstanding = set.outstanding()[resource].as_f64();
-            demand[resource].saturating_add(Amount::from_f64(outstanding * spare))
-        });
-        let verdicts = cache.get(set, &with_spare, judgement.headroom);
-        let refused: Vec<u8> = request
-            .names
-            .iter()
-            .map(|name| verdicts.at(set.position(name)))
-            .collect();
+    let judge = |care| {
+        let verdicts = cache.get(set, demand, judgement.headroom, care);
+        let names = request.names.iter();
+        let refused: Vec<u8> = names.map(|name| verdicts.at(set.position(name))).collect();
         (refused, verdicts)
     };
-    if *set.outstanding() != Resources::default() {
-        let (refused, verdicts) = judge(ASTRAY);
+    if set.is_in_doubt() {
+        let (refused, verdicts) = judge(Care::AllThatIsPossible);
         if refused.contains(&0) {
             return (refused, verdicts);
         }
     }
-    judge(0.0)
+    judge(Care::MostLikely)
+}
+
+/// Lets the Pod pass to the node that others were preempted on for it: kube-scheduler takes a nominated
+/// node that is refused for a reason to evict on the next one, again and again.
+fn keep_nomination(filtered: &mut Filtered, request: &Request<'_>) {
+    let nominated = request.pod.nominated_to();
+    let at = nominated.and_then(|node| request.names.iter().position(|name| name == node));
+    if let Some(refused) = at.and_then(|at| filtered.refused.get_mut(at)) {
+        filtered.nominated = *refused != 0;
+        *refused = 0;
+    }
 }
 
 /// Lets the least loaded of the nodes asked about pass: those whose fullest resource would be
@@ -162,6 +164,8 @@ pub struct Prioritized {
     pub exemption: Option<Exemption>,
     /// The position of the node with the highest score, where the Pod will most likely go.
     pub best: Option<usize>,
+    /// The nodes that kube-scheduler may choose as well.
+    pub near: Near,
     /// The profile whose weights were used.
     pub profile: Option<String>,
     /// The demand R; `None` where it was not needed.
@@ -176,6 +180,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         scores: vec![0; request.names.len()],
         exemption: Some(why),
         best: None,
+        near: Near::default(),
         profile: None,
         demand,
     };
@@ -183,35 +188,47 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         Ok(judgement) => judgement,
         Err(why) => return none(why, None),
     };
-    let demand = judgement.demand.amounts;
+    let demand = judgement.demand.assumed;
     if let Some(why) = blind(call.snapshot) {
         return none(why, Some(demand));
     }
-    let nodes: Vec<Option<&NodeState>> = request
+    let set = &call.snapshot.nodes;
+    let positions: Vec<Option<usize>> = request
         .names
         .iter()
-        .map(|name| call.snapshot.nodes.get(name))
+        .map(|name| set.position(name))
         .collect();
-    let loads: Vec<NodeLoad> = nodes.iter().flatten().map(|node| node.load).collect();
+    let nodes = positions.iter().flatten();
+    let loads: Vec<NodeLoad> = nodes.filter_map(|&at| Some(set.at(at)?.load)).collect();
     let (profile, weights) = weights_for(&request.pod, &judgement, &loads, call.policy);
-    let known = balance::scores(&loads, &demand, weights, call.policy.normalization);
-    let mut known = known.into_iter();
-    let exact: Vec<Option<f64>> = nodes
+    let mut known = balance::scores(&loads, &demand, weights, call.policy.scoring).into_iter();
+    let exact: Vec<Option<f64>> = positions
         .iter()
-        .map(|node| node.and_then(|_| known.next()))
+        .map(|position| position.and_then(|_| known.next()))
         .collect();
-    let best = scores::best(&exact);
+    let Ranking { scores, best, near } = ranked(request, &exact, &demand);
+    let near = near.iter().filter_map(|&at| *positions.get(at)?);
     Prioritized {
-        scores: if *call.snapshot.nodes.outstanding() == Resources::default() {
-            scores::rounded(&exact)
-        } else {
-            scores::decisive(&exact, best)
-        },
+        scores,
         exemption: None,
         best,
+        near: set.near(near),
         profile: Some(profile),
         demand: Some(demand),
     }
+}
+
+/// The scores that are answered, and the node that the Pod most likely gets.
+pub(super) fn ranked(
+    request: &Request<'_>,
+    exact: &[Option<f64>],
+    demand: &Resources<Amount>,
+) -> Ranking {
+    if *demand == Resources::default() {
+        return ranking::without_lead(exact);
+    }
+    let name = |at: usize| request.names.get(at).map_or("", |name| &**name);
+    ranking::rank(exact, request.pod.uid(), name)
 }
 
 /// The profile of a Pod and its weights: the annotated one, else that which the candidate nodes
@@ -237,4 +254,4 @@ pub(super) fn weights_for<'p>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

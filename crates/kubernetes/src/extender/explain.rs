@@ -120,7 +120,7 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
     let all: Vec<NodeLoad> = call.snapshot.nodes.iter().map(|node| node.load).collect();
     let candidates = if passing.is_empty() { &all } else { &loads };
     let (profile, weights) = decide::weights_for(pod, &judgement, candidates, call.policy);
-    let details = balance::detail(&loads, &demand, weights, call.policy.normalization);
+    let details = balance::detail(&loads, &demand, weights, call.policy.scoring);
     // Scores stand in the order of the passing nodes, which is that of the snapshot.
     let mut scored = passing
         .iter()
@@ -153,7 +153,7 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
         })),
         profile,
         weights: Resourced(*weights.get()),
-        normalization: call.policy.normalization.as_str(),
+        normalization: call.policy.scoring.normalization.as_str(),
         headroom: judgement.headroom.get(),
         relaxed: passing.is_empty() && judgement.relaxes(call, false),
         warnings: warnings(&judgement.demand, &call.snapshot.nodes.largest()),

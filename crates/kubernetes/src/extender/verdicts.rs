@@ -15,6 +15,15 @@ use evenkeel_core::units::{Amount, Ratio, Resources};
 /// Verdicts kept at a time; at 5,000 nodes each takes 5 KB.
 const CAPACITY: u64 = 512;
 
+/// The Pods that count on a node, of those whose node is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Care {
+    /// Those that are most likely there.
+    MostLikely,
+    /// Those that may be there as well.
+    AllThatIsPossible,
+}
+
 /// The resources that refuse at each node, by its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdicts {
@@ -25,12 +34,25 @@ pub(crate) struct Verdicts {
 impl Verdicts {
     /// Judges every node by `[CLBP] (4.1)`.
     #[must_use]
-    pub(crate) fn of(nodes: &NodeSet, demand: &Resources<Amount>, headroom: Ratio) -> Self {
+    pub(crate) fn of(
+        nodes: &NodeSet,
+        demand: &Resources<Amount>,
+        headroom: Ratio,
+        care: Care,
+    ) -> Self {
         let mut room_somewhere = false;
         let refused = nodes
             .iter()
-            .map(|node| {
-                let refused = headroom::refusing(demand, &node.load, headroom);
+            .enumerate()
+            .map(|(position, node)| {
+                let possible = match care {
+                    Care::MostLikely => None,
+                    Care::AllThatIsPossible => nodes.possible(position),
+                };
+                let asked = possible.map_or(*demand, |possible| {
+                    Resources::from_fn(|of| demand[of].saturating_add(possible[of]))
+                });
+                let refused = headroom::refusing(&asked, &node.load, headroom);
                 room_somewhere |= node.is_open() && refused == 0;
                 refused
             })
@@ -63,6 +85,7 @@ struct Key {
     version: u64,
     demand: [Amount; 5],
     headroom: u64,
+    care: Care,
 }
 
 /// Verdicts by version of the nodes, demand and headroom ratio.
@@ -87,14 +110,17 @@ impl VerdictCache {
         nodes: &NodeSet,
         demand: &Resources<Amount>,
         headroom: Ratio,
+        care: Care,
     ) -> Arc<Verdicts> {
         let key = Key {
             version: nodes.version(),
             demand: *demand.values(),
             headroom: headroom.get().to_bits(),
+            care,
         };
-        self.0
-            .get_with(key, || Arc::new(Verdicts::of(nodes, demand, headroom)))
+        self.0.get_with(key, || {
+            Arc::new(Verdicts::of(nodes, demand, headroom, care))
+        })
     }
 }
 
@@ -111,8 +137,9 @@ mod tests {
             version: nodes.version(),
             demand: *demand.values(),
             headroom: headroom.get().to_bits(),
+            care: Care::MostLikely,
         });
-        drop(cache.get(nodes, &demand, headroom));
+        drop(cache.get(nodes, &demand, headroom, Care::MostLikely));
         cache.0.run_pending_tasks();
         before
     }

@@ -19,6 +19,12 @@ pub enum WireError {
     /// Not JSON, or not of the shape of `ExtenderArgs`.
     #[error("the body is not a kube-scheduler ExtenderArgs: {0}")]
     Malformed(#[from] serde_json::Error),
+    /// Not JSON, or not of the shape of `ExtenderBindingArgs`.
+    #[error("the body is not a kube-scheduler ExtenderBindingArgs: {0}")]
+    Binding(serde_json::Error),
+    /// Not JSON, or not of the shape of `ExtenderPreemptionArgs`.
+    #[error("the body is not a kube-scheduler ExtenderPreemptionArgs: {0}")]
+    Preemption(serde_json::Error),
     /// Neither `Nodes` nor `NodeNames` is there.
     #[error("the body holds neither NodeNames nor Nodes: one of them is needed")]
     NoNodes,
@@ -32,7 +38,7 @@ impl WireError {
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
-            Self::Malformed(_) => "malformed",
+            Self::Malformed(_) | Self::Binding(_) | Self::Preemption(_) => "malformed",
             Self::NoNodes => "no_nodes",
             Self::NamelessNode(_) => "nameless_node",
         }

@@ -238,14 +238,7 @@ mod tests {
 
     fn occupy(table: &mut NodeTable, demand: u64) {
         let name = PodName::new("default", "filler");
-        let facts = PodFacts {
-            name: &name,
-            node: Some("a"),
-            demand: cpu(demand),
-            bound: None,
-            started: None,
-            finished: None,
-        };
+        let facts = PodFacts::on(&name, Some("a"), cpu(demand));
         table.apply_pod("filler", &facts, at(0));
     }
 

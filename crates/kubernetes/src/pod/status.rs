@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::json::{lenient_time, list, null_is_default};
+use super::ResourceRequirements;
+use crate::json::{lenient, lenient_time, list, null_is_default};
+use crate::resource_list::ResourceList;
 
 /// The status of a Pod, as its kubelet reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -20,6 +22,12 @@ pub struct PodStatus {
     /// The state of each container that is no init container.
     #[serde(deserialize_with = "list")]
     pub container_statuses: Vec<ContainerStatus>,
+    /// The state of each init container.
+    #[serde(deserialize_with = "list")]
+    pub init_container_statuses: Vec<ContainerStatus>,
+    /// The node that others were preempted on for it.
+    #[serde(deserialize_with = "lenient")]
+    pub nominated_node_name: Option<String>,
 }
 
 /// The phase of a Pod's life.
@@ -61,9 +69,12 @@ pub struct Condition {
 }
 
 /// The state of one container.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
+    /// The container's name.
+    #[serde(deserialize_with = "lenient")]
+    pub name: Option<String>,
     /// The present state.
     #[serde(deserialize_with = "null_is_default")]
     pub state: ContainerState,
@@ -73,6 +84,12 @@ pub struct ContainerStatus {
     /// The number of times that it has been started again.
     #[serde(deserialize_with = "null_is_default")]
     pub restart_count: u32,
+    /// What the running container has.
+    #[serde(deserialize_with = "null_is_default")]
+    pub resources: ResourceRequirements,
+    /// What kubelet has set aside for it, which a resize under way changes before the container has it.
+    #[serde(deserialize_with = "null_is_default")]
+    pub allocated_resources: ResourceList,
 }
 
 /// The state of a container; it waits where neither is set.
@@ -119,6 +136,17 @@ impl ContainerStatus {
         running
             .or_else(|| ended(&self.state))
             .or_else(|| ended(&self.last_state))
+    }
+}
+
+impl ContainerStatus {
+    /// The earliest time at which the container is told to have started: samples hold what it uses
+    /// from then on, however often it has been started again.
+    #[must_use]
+    pub(crate) fn first_started_at(&self) -> Option<Timestamp> {
+        let before = self.last_state.terminated;
+        let before = before.and_then(|ended| ended.started_at.or(ended.finished_at));
+        before.or_else(|| self.started_at())
     }
 }
 

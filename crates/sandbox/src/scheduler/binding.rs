@@ -5,11 +5,23 @@ use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
+use super::extender::Extender;
 use super::placed::Placed;
 use crate::Event;
 use crate::parts::Parts;
 use crate::recorder::reference;
 use evenkeel_core::placement::usage::PodName;
+
+/// Why a Pod was not bound.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotBound {
+    /// By the API server.
+    #[error(transparent)]
+    Api(#[from] kube::Error),
+    /// By an extender that is not ignorable.
+    #[error("{0}")]
+    Extender(String),
+}
 
 /// Binds Pods, and tells of it.
 #[derive(Clone)]
@@ -19,8 +31,20 @@ pub(super) struct Binder {
 }
 
 impl Binder {
-    /// Binds a Pod to the node that was chosen.
-    pub(super) async fn bind(&self, pod: &Pod, placed: &Placed) -> kube::Result<()> {
+    /// Binds a Pod to the node that was chosen, or has an extender do it.
+    pub(super) async fn bind(
+        &self,
+        pod: &Pod,
+        placed: &Placed,
+        extenders: &[Extender],
+    ) -> Result<(), NotBound> {
+        for extender in extenders {
+            let bound = extender.bind(pod, &placed.node).await;
+            if bound.map_err(NotBound::Extender)? {
+                self.tell(pod, placed);
+                return Ok(());
+            }
+        }
         let namespace = pod.namespace().unwrap_or_default();
         let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
         let binding: Binding = serde_json::from_value(json!({
@@ -31,6 +55,12 @@ impl Binder {
         let _: serde_json::Value = api
             .create_subresource("binding", &pod.name_any(), &PostParams::default(), &binding)
             .await?;
+        self.tell(pod, placed);
+        Ok(())
+    }
+
+    fn tell(&self, pod: &Pod, placed: &Placed) {
+        let namespace = pod.namespace().unwrap_or_default();
         let message = format!(
             "Successfully assigned {namespace}/{} to {}",
             pod.name_any(),
@@ -46,6 +76,5 @@ impl Binder {
             why: placed.why.clone(),
         };
         self.parts.tell(event);
-        Ok(())
     }
 }

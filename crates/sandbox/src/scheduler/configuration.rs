@@ -47,6 +47,8 @@ pub struct Settings {
     pub filter: Option<String>,
     /// The path of prioritize, if it scores.
     pub prioritize: Option<String>,
+    /// The path of bind, if it is told of choices.
+    pub bind: Option<String>,
     /// The factor of its scores, beside the ten between the two scales.
     pub weight: i64,
     /// Pods are scheduled without it where it does not answer.
@@ -79,6 +81,7 @@ struct File {
 struct ExtenderFile {
     filter_verb: Option<String>,
     prioritize_verb: Option<String>,
+    bind_verb: Option<String>,
     #[serde(default)]
     weight: i64,
     #[serde(default)]
@@ -103,6 +106,7 @@ impl Configuration {
             let ExtenderFile {
                 filter_verb,
                 prioritize_verb,
+                bind_verb,
                 weight,
                 ignorable,
                 http_timeout,
@@ -113,6 +117,7 @@ impl Configuration {
                 url_prefix: url_prefix.to_owned(),
                 filter: filter_verb,
                 prioritize: prioritize_verb,
+                bind: bind_verb,
                 weight,
                 ignorable,
                 timeout: parsed

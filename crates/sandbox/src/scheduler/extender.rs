@@ -45,6 +45,12 @@ struct FilterAnswer {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
+struct BindAnswer {
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
 struct HostPriority {
     host: String,
     score: i64,
@@ -77,7 +83,7 @@ impl Extender {
         let Some(verb) = &self.settings.filter else {
             return Ok(all());
         };
-        let answer = self.call(verb, pod, names).await;
+        let answer = self.call(verb, arguments(pod, names)).await;
         let filtered = answer.and_then(|body| read_filter(&body, names));
         match filtered {
             Err(error) if self.settings.ignorable => {
@@ -98,7 +104,7 @@ impl Extender {
         let Some(verb) = &self.settings.prioritize else {
             return nothing();
         };
-        let answer = self.call(verb, pod, names).await;
+        let answer = self.call(verb, arguments(pod, names)).await;
         let scores = answer.and_then(|body| {
             serde_json::from_slice::<Vec<HostPriority>>(&body).map_err(|error| error.to_string())
         });
@@ -117,11 +123,40 @@ impl Extender {
         }
     }
 
-    async fn call(&self, verb: &str, pod: &Pod, names: &[&str]) -> Result<Vec<u8>, String> {
+    /// Leaves the binding to an extender that binds. True where it says that it has; an extender that may
+    /// be ignored and answers with an error has only been told, and the scheduler binds by itself.
+    pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Result<bool, String> {
+        let Some(verb) = &self.settings.bind else {
+            return Ok(false);
+        };
+        let body = json!({
+            "PodName": pod.metadata.name, "PodNamespace": pod.metadata.namespace,
+            "PodUID": pod.metadata.uid, "Node": node,
+        });
+        let answer = self.call(verb, body.to_string().into_bytes()).await;
+        let bound = answer.and_then(|body| {
+            let answer: BindAnswer =
+                serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+            answer
+                .error
+                .filter(|error| !error.is_empty())
+                .map_or(Ok(()), Err)
+        });
+        match bound {
+            Ok(()) => Ok(true),
+            Err(error) if self.settings.ignorable => {
+                debug!(error, "the extender left the binding to the scheduler");
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn call(&self, verb: &str, body: Vec<u8>) -> Result<Vec<u8>, String> {
         let url = format!("{}/{verb}", self.settings.url_prefix.trim_end_matches('/'));
         let request = Request::post(url)
             .header(CONTENT_TYPE, "application/json")
-            .body(arguments(pod, names).into())
+            .body(body.into())
             .map_err(|error| error.to_string())?;
         let answer = self.http.send(request, self.settings.timeout).await;
         let answer = answer.map_err(|error| error.to_string())?;

@@ -41,6 +41,9 @@ const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
 /// A placement counts until its Pod is seen on its node, which takes real time.
 const LEAST_IN_FLIGHT: Duration = Duration::from_secs(10);
 
+/// A notice comes within a few milliseconds, and on a busy machine within a few hundred.
+const LEAST_NOTICE: Duration = Duration::from_secs(2);
+
 /// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
@@ -112,6 +115,10 @@ pub(super) fn fields(
         (
             "scheduling.inFlightTimeout",
             span(SignedDuration::ZERO, LEAST_IN_FLIGHT),
+        ),
+        (
+            "scheduling.noticeTimeout",
+            span(SignedDuration::from_secs(2), LEAST_NOTICE),
         ),
         ("scaling.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
         ("metrics.source", "prometheus".to_owned()),

@@ -103,6 +103,13 @@ impl Spread {
         &self.change
     }
 
+    /// The change of the variance for each unit that a node's usage lies above the mean, with the mean
+    /// step of the nodes of known capacity: 2 d / n.
+    pub(super) fn slope(&self) -> f64 {
+        let count = self.count.max(1.0);
+        2.0 * self.step.iter().sum::<f64>() / (count * count)
+    }
+
     /// True for each node of known capacity.
     pub(super) fn known(&self) -> impl Iterator<Item = bool> {
         self.inverse.iter().map(|&inverse| inverse > 0.0)

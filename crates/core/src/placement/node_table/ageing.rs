@@ -11,7 +11,7 @@ impl NodeTable {
     /// Lets time pass: measurements grow stale, and Pods are given up that get no binding or do
     /// not start. Looks at all nodes only when the oldest measurement in use has come of age.
     pub fn advance(&mut self, now: Timestamp) {
-        self.give_up_provisional(now);
+        self.give_up_choices(now);
         self.give_up_unstarted(now);
         if self.settled_until.is_some_and(|until| now <= until) {
             return;
@@ -21,23 +21,6 @@ impl NodeTable {
             self.resolve(name, now);
         }
         self.look_ahead(now);
-    }
-
-    fn give_up_provisional(&mut self, now: Timestamp) {
-        let provisional = self.settings.provisional;
-        // A clock that was set back ends the wait as well: nothing may count for ever.
-        let is_due = |since: Timestamp| now < since || now.duration_since(since) >= provisional;
-        let due: Vec<Box<str>> = self
-            .provisional
-            .iter()
-            .filter(|(since, _)| is_due(*since))
-            .map(|(_, uid)| uid.clone())
-            .collect();
-        for uid in due {
-            self.release(&uid, now);
-            // Where it was bound meanwhile, nothing was released.
-            self.provisional.retain(|(_, reserved)| *reserved != uid);
-        }
     }
 
     fn give_up_unstarted(&mut self, now: Timestamp) {

@@ -15,8 +15,14 @@ use crate::units::{Amount, Resource, Resources};
 /// The facts of a node that its object tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeFacts {
-    /// T, where the object or the configuration tells it.
+    /// T of what Pods ask for, where the object or the configuration tells it: what the node can
+    /// allocate.
     pub capacity: Resources<Option<Amount>>,
+    /// T of what is measured of the node as a whole, the system's daemons included, where that is
+    /// another: all that the node has, less its pools of huge pages.
+    pub whole: Resources<Option<Amount>>,
+    /// When the object was made; what was measured before was another node of the same name.
+    pub created: Option<Timestamp>,
     /// True where [`Self::capacity`] for the network is only the configured default, which a
     /// measured interface speed replaces.
     pub network_is_default: bool,
@@ -31,7 +37,7 @@ pub struct NodeFacts {
 pub struct NodeDetail {
     /// The newest measurement of each resource.
     pub measured: Resources<Option<Measurement>>,
-    /// The usage that Pods in flight will add to it.
+    /// The usage that Pods in flight will add to it, those without a binding included.
     pub in_flight: Resources<Amount>,
     /// The usage in it of Pods that have ended.
     pub gone: Resources<Amount>,
@@ -58,19 +64,39 @@ pub(super) struct NodeEntry {
     measured: Resources<Option<Measurement>>,
     committed: Sums,
     in_flight: Sums,
+    awaited: Sums,
     ended_usage: Sums,
     recent: Vec<Box<str>>,
     ended: Vec<EndedPod>,
     pods: usize,
+    awaited_pods: usize,
+    /// The Pods on it that are being deleted.
+    terminating: Vec<Box<str>>,
 }
 
 impl NodeEntry {
+    /// Takes what the object tells now, and returns true where nothing was known of the node before.
+    /// What was measured of an earlier node of the same name is forgotten.
+    pub(super) fn tell(&mut self, facts: NodeFacts) -> bool {
+        let before = self.facts.replace(facts);
+        if let Some(created) = facts.created {
+            let was_there = |measured: &Measurement| measured.at >= created;
+            self.measured = self.measured.map(|measured| measured.filter(was_there));
+            if before.is_some_and(|before| before.created != facts.created) {
+                self.measured_network_capacity = None;
+            }
+        }
+        before.is_none()
+    }
+
     /// Takes new measurements; a resource that a round lacks keeps its last value and its age. A value from
     /// the future, by a clock that was wrong for a while, gives way to any other.
     pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>, now: Timestamp) {
         for (resource, new) in round.iter() {
             let known = &mut self.measured[resource];
+            let created = self.facts.and_then(|facts| facts.created);
             if let Some(new) = new
+                && created.is_none_or(|created| new.at >= created)
                 && known.is_none_or(|known| known.at <= new.at || known.at > now)
             {
                 *known = Some(*new);
@@ -81,11 +107,11 @@ impl NodeEntry {
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
         self.pods += 1;
         if let Stage::Finished { at } = pod.stage {
-            self.remember_ended(
-                EndedPod::new(pod.name.clone(), at, moment.sample),
-                moment.sample,
-            );
+            self.remember_ended(EndedPod::new(pod, at, moment.sample), moment.sample);
             return;
+        }
+        if pod.terminating {
+            self.terminating.push(uid.into());
         }
         if matches!(pod.stage, Stage::Stalled { .. }) {
             return;
@@ -99,11 +125,29 @@ impl NodeEntry {
         if matches!(pod.stage, Stage::Finished { .. } | Stage::Stalled { .. }) {
             return;
         }
+        self.terminating.retain(|other| **other != *uid);
         self.committed.subtract(&pod.demand);
         self.in_flight.subtract(&pod.counted);
         if let Some(position) = self.recent.iter().position(|recent| **recent == *uid) {
             self.recent.swap_remove(position);
         }
+    }
+
+    /// Counts a Pod that has no binding yet and most likely comes here.
+    pub(super) fn attach_awaited(&mut self, demand: &Resources<Amount>) {
+        self.awaited.add(demand);
+        self.awaited_pods += 1;
+    }
+
+    /// Counts such a Pod no longer.
+    pub(super) fn detach_awaited(&mut self, demand: &Resources<Amount>) {
+        self.awaited.subtract(demand);
+        self.awaited_pods = self.awaited_pods.saturating_sub(1);
+    }
+
+    /// The UIDs of the Pods that are being deleted.
+    pub(super) fn terminating(&self) -> &[Box<str>] {
+        &self.terminating
     }
 
     /// Adds a Pod to the in-flight sum, for as long as a sample may not tell all of it.
@@ -181,16 +225,11 @@ impl NodeEntry {
         let facts = self.facts?;
         let freshness = Resources::from_fn(|resource| self.freshness(resource, settings, now));
         let load =
-            Resources::from_fn(
-                |resource| match (freshness[resource], self.measured[resource]) {
-                    (Freshness::Fresh, Some(measured)) => clamp(
-                        (u128::from(measured.value.get()) + self.in_flight.of(resource))
-                            .saturating_sub(self.ended_usage.of(resource)),
-                    ),
-                    _ => clamp(self.committed.of(resource)),
-                },
-            );
-        let mut capacity = facts.capacity;
+            Resources::from_fn(|resource| self.load(resource, freshness[resource], settings, now));
+        let mut capacity = Resources::from_fn(|resource| match freshness[resource] {
+            Freshness::Fresh => facts.whole[resource].or(facts.capacity[resource]),
+            Freshness::Stale | Freshness::Absent => facts.capacity[resource],
+        });
         if facts.network_is_default || capacity[Resource::NetworkIo].is_none() {
             let network = &mut capacity[Resource::NetworkIo];
             *network = self.measured_network_capacity.or(*network);
@@ -204,18 +243,40 @@ impl NodeEntry {
         })
     }
 
-    /// The time at which the first of the fresh measurements grows stale.
-    pub(super) fn fresh_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
-        let fresh = Resource::ALL
-            .into_iter()
-            .filter(|&resource| self.freshness(resource, settings, now) == Freshness::Fresh);
-        let ends = fresh.filter_map(|resource| {
-            self.measured[resource]?
-                .at
-                .checked_add(settings.max_age)
-                .ok()
+    /// N: what is measured and what is on its way, less what has gone. Without a fresh measurement the
+    /// larger of the last one and the sum of demands: where an exporter dies on the hottest node, the
+    /// node must not look cool.
+    fn load(
+        &self,
+        resource: Resource,
+        freshness: Freshness,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Amount {
+        let awaited = self.awaited.of(resource);
+        let measured = self.measured[resource];
+        let known = |measured: Measurement| u128::from(measured.value.get());
+        if let (Freshness::Fresh, Some(measured)) = (freshness, measured) {
+            let coming = self.in_flight.of(resource) + awaited;
+            return clamp((known(measured) + coming).saturating_sub(self.ended_usage.of(resource)));
+        }
+        let kept = measured.filter(|measured| {
+            now.duration_since(measured.at).abs() <= settings.kept.max(settings.max_age)
         });
-        ends.min()
+        clamp(kept.map_or(0, known).max(self.committed.of(resource)) + awaited)
+    }
+
+    /// The next time at which one of the measurements grows stale, or is kept no longer.
+    pub(super) fn unchanged_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
+        let ends = self
+            .measured
+            .values()
+            .iter()
+            .flatten()
+            .flat_map(|measured| {
+                [settings.max_age, settings.kept].map(|age| measured.at.checked_add(age).ok())
+            });
+        ends.flatten().filter(|end| *end >= now).min()
     }
 
     fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
@@ -232,18 +293,18 @@ impl NodeEntry {
     pub(super) fn detail(&self) -> Option<NodeDetail> {
         self.facts.map(|_| NodeDetail {
             measured: self.measured,
-            in_flight: self.in_flight.get(),
+            in_flight: self.in_flight.plus(&self.awaited).get(),
             gone: self.ended_usage.get(),
-            committed: self.committed.get(),
-            pods_in_flight: self.recent.len(),
+            committed: self.committed.plus(&self.awaited).get(),
+            pods_in_flight: self.in_flight_pods(),
         })
     }
 
     pub(super) const fn in_flight_pods(&self) -> usize {
-        self.recent.len()
+        self.recent.len() + self.awaited_pods
     }
 
     pub(super) const fn is_unused(&self) -> bool {
-        self.facts.is_none() && self.pods == 0
+        self.facts.is_none() && self.pods == 0 && self.awaited_pods == 0
     }
 }

@@ -10,6 +10,7 @@ use foldhash::fast::RandomState;
 
 use super::largest::Largest;
 use super::mean::MeanLoad;
+use super::near::{Near, Possible};
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resources};
 
@@ -84,7 +85,9 @@ pub struct NodeSet {
     measured: usize,
     mean: MeanLoad,
     largest: Largest,
-    outstanding: Resources<Amount>,
+    /// Grows whenever a position comes to stand for another node.
+    roster: u64,
+    possible: Possible,
 }
 
 impl NodeSet {
@@ -122,11 +125,26 @@ impl NodeSet {
         self.largest.get()
     }
 
-    /// The demand of Pods whose bindings have not been seen: each is counted on one node, and may
-    /// be on another.
+    /// The demand of Pods that are counted elsewhere and may as well be on the node at a position;
+    /// `None` where there is no doubt of any.
     #[must_use]
-    pub const fn outstanding(&self) -> &Resources<Amount> {
-        &self.outstanding
+    pub fn possible(&self, position: usize) -> Option<Resources<Amount>> {
+        self.possible.at(position)
+    }
+
+    /// True while some Pod may be on another node than it is counted on.
+    #[must_use]
+    pub const fn is_in_doubt(&self) -> bool {
+        !self.possible.is_none()
+    }
+
+    /// The nodes at these positions, on which a Pod may come to be as well.
+    #[must_use]
+    pub fn near(&self, positions: impl IntoIterator<Item = usize>) -> Near {
+        Near {
+            roster: self.roster,
+            positions: positions.into_iter().collect(),
+        }
     }
 
     /// Where a node stands; valid for this version only.
@@ -154,9 +172,20 @@ impl NodeSet {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    pub(super) const fn set_outstanding(&mut self, outstanding: Resources<Amount>) {
-        self.outstanding = outstanding;
-        self.version += 1;
+    /// Counts a Pod as possible on some nodes, which a roster that has changed since no longer tells.
+    pub(super) fn doubt(&mut self, near: &Near, demand: &Resources<Amount>) {
+        if near.roster == self.roster && !near.positions.is_empty() {
+            self.possible.add(&near.positions, demand);
+            self.version += 1;
+        }
+    }
+
+    /// Takes back what [`Self::doubt`] counted.
+    pub(super) fn settle(&mut self, near: &Near, demand: &Resources<Amount>) {
+        if near.roster == self.roster && self.is_in_doubt() {
+            self.possible.subtract(&near.positions, demand);
+            self.version += 1;
+        }
     }
 
     /// Adds or replaces a node.
@@ -197,6 +226,8 @@ impl NodeSet {
             return;
         };
         let Some(last) = self.pop() else { return };
+        self.roster += 1;
+        self.possible.clear();
         let index = Arc::make_mut(&mut self.index);
         index.remove(name);
         let place = self

@@ -6,31 +6,55 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::unstarted::is_due;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
-use crate::units::{Amount, Resources};
+use crate::units::{Amount, Resource, Resources};
 
 /// The facts of a Pod that its object tells.
 #[derive(Debug, Clone, Copy)]
 pub struct PodFacts<'a> {
     /// Namespace and name, by which metrics know the Pod.
     pub name: &'a PodName,
-    /// The node it is bound to, or will most likely get.
+    /// The node it is bound to, is nominated for, or will most likely get.
     pub node: Option<&'a str>,
     /// R: its demand.
     pub demand: Resources<Amount>,
     /// When it was bound; where that is not told, the time counts at which it was first seen bound.
     pub bound: Option<Timestamp>,
+    /// The start of the first of its containers, init containers included, from which on samples
+    /// hold what it uses.
+    pub first_started: Option<Timestamp>,
     /// The start of the last of its containers; `None` while one has not started, for example
     /// while its image is pulled.
     pub started: Option<Timestamp>,
     /// The end of the last container, once all have ended.
     pub finished: Option<Timestamp>,
+    /// True while it is being deleted.
+    pub terminating: bool,
+    /// True where it shares the network of its node, so that what is measured of its network is
+    /// the whole node's.
+    pub host_network: bool,
 }
 
-/// Where a Pod stands between placement and its end.
+impl<'a> PodFacts<'a> {
+    /// A Pod of which nothing more is told than where it is and what it demands.
+    #[must_use]
+    pub const fn on(name: &'a PodName, node: Option<&'a str>, demand: Resources<Amount>) -> Self {
+        Self {
+            name,
+            node,
+            demand,
+            bound: None,
+            first_started: None,
+            started: None,
+            finished: None,
+            terminating: false,
+            host_network: false,
+        }
+    }
+}
+
+/// Where a Pod stands between binding and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Proposed for a node; the binding has not been seen.
-    Provisional,
     /// Bound. `started` stays once it is known: a container that restarts is in the samples.
     Bound {
         bound: Timestamp,
@@ -51,6 +75,9 @@ pub(super) struct PodEntry {
     /// Its part of the node's in-flight sum.
     pub(super) counted: Resources<Amount>,
     pub(super) stage: Stage,
+    pub(super) first_started: Option<Timestamp>,
+    pub(super) terminating: bool,
+    pub(super) host_network: bool,
 }
 
 impl Stage {
@@ -78,7 +105,7 @@ impl PodEntry {
     pub(super) const fn started(&self) -> Option<Timestamp> {
         match self.stage {
             Stage::Bound { started, .. } => started,
-            Stage::Provisional | Stage::Stalled { .. } | Stage::Finished { .. } => None,
+            Stage::Stalled { .. } | Stage::Finished { .. } => None,
         }
     }
 
@@ -86,8 +113,13 @@ impl PodEntry {
     pub(super) const fn bound(&self) -> Option<Timestamp> {
         match self.stage {
             Stage::Bound { bound, .. } | Stage::Stalled { bound } => Some(bound),
-            Stage::Provisional | Stage::Finished { .. } => None,
+            Stage::Finished { .. } => None,
         }
+    }
+
+    /// True where its demand stands in the sum of its node's demands.
+    pub(super) const fn is_committed(&self) -> bool {
+        matches!(self.stage, Stage::Bound { .. })
     }
 
     /// When it was bound, while its start is waited for.
@@ -104,7 +136,6 @@ impl PodEntry {
     /// True where `facts` say nothing new.
     pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
         let same_stage = match self.stage {
-            Stage::Provisional => false,
             Stage::Bound { started, .. } => {
                 facts.finished.is_none()
                     && (started.is_some() || facts.started.is_none())
@@ -116,7 +147,10 @@ impl PodEntry {
             // What a Pod that has ended asked for matters no more.
             Stage::Finished { .. } => facts.finished.is_some(),
         };
-        same_stage && facts.node == Some(&*self.node)
+        same_stage
+            && facts.node == Some(&*self.node)
+            && facts.terminating == self.terminating
+            && (self.first_started.is_some() || facts.first_started.is_none())
     }
 
     /// True where the whole window of the sample lies after the containers' start, so that it tells
@@ -128,26 +162,45 @@ impl PodEntry {
 
     /// The usage that this Pod will add to the measured: its demand less what the sample shows.
     ///
-    /// A Pod that had not started when the sample was taken is not in it: what stands there under
-    /// its name is an earlier Pod's. Resources without a measurement count nothing here, since the
+    /// A Pod of which no container had started when the sample was taken is not in it: what stands
+    /// there under its name is an earlier Pod's. Resources without a measurement count nothing here, since the
     /// node's load is then the sum of demands.
     pub(super) fn contribution(
         &self,
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
-        let shown = sample.pod(&self.name);
+        let shown = shown_of(&self.name, self.host_network, sample);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
-                let in_it = self
-                    .started()
-                    .is_some_and(|started| started < measurement.at);
+                let first = self.first_started.or(self.started());
+                let in_it = first.is_some_and(|first| first < measurement.at);
                 let shown = shown[resource].filter(|_| in_it);
                 self.demand[resource].saturating_sub(shown.unwrap_or_default())
             }
             _ => Amount::ZERO,
         })
     }
+
+    /// The part of a measured load that would go with this Pod: what the sample shows of it, and what
+    /// is counted beside that.
+    pub(super) fn part_of_load(&self, sample: &UsageSample) -> Resources<Amount> {
+        let shown = shown_of(&self.name, self.host_network, sample);
+        let is_shown = self.first_started.or(self.started()).is_some();
+        Resources::from_fn(|resource| {
+            let shown = shown[resource].filter(|_| is_shown).unwrap_or_default();
+            shown.saturating_add(self.counted[resource])
+        })
+    }
+}
+
+/// What a sample shows of a Pod, its network only where that is its own.
+fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resources<Option<Amount>> {
+    let mut shown = sample.pod(name);
+    if host_network {
+        shown[Resource::NetworkIo] = None;
+    }
+    shown
 }
 
 /// A Pod that has ended, while samples still hold some of its usage.
@@ -157,13 +210,18 @@ pub(super) struct EndedPod {
     pub(super) at: Timestamp,
     /// Its usage when it ended, where that was measured: no later sample holds more of it.
     used: Resources<Option<Amount>>,
+    host_network: bool,
 }
 
 impl EndedPod {
     /// A Pod that ended at `at`, when `sample` was the newest.
-    pub(super) fn new(name: PodName, at: Timestamp, sample: &UsageSample) -> Self {
-        let used = sample.pod(&name);
-        Self { name, at, used }
+    pub(super) fn new(pod: &PodEntry, at: Timestamp, sample: &UsageSample) -> Self {
+        Self {
+            name: pod.name.clone(),
+            at,
+            used: shown_of(&pod.name, pod.host_network, sample),
+            host_network: pod.host_network,
+        }
     }
 
     /// True where no part of the measurement's span lies before the end of the Pod.
@@ -177,7 +235,7 @@ impl EndedPod {
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
-        let shown = sample.pod(&self.name);
+        let shown = shown_of(&self.name, self.host_network, sample);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_past(measurement) => {
                 let shown = shown[resource].unwrap_or_default();

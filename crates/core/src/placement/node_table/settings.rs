@@ -7,11 +7,15 @@ use crate::max_age;
 /// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Measurements older than this are not used.
+    /// Measurements older than this are not fresh.
     pub max_age: SignedDuration,
+    /// The time for which the last measurement counts where it is more than the sum of demands.
+    pub kept: SignedDuration,
     /// The time for which a Pod counts on the node that was proposed for it while its binding is
     /// not seen.
     pub provisional: SignedDuration,
+    /// The same where kube-scheduler's notices have been coming, and none has for this Pod.
+    pub unnoticed: SignedDuration,
     /// The time for which a bound Pod counts that does not start, for example because its image
     /// does not exist.
     pub unstarted: SignedDuration,
@@ -21,7 +25,11 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_age: max_age::DEFAULT,
+            // An exporter that is down is not mended in three minutes; half an hour later the node's
+            // Pods are others.
+            kept: SignedDuration::from_mins(30),
             provisional: SignedDuration::from_secs(10),
+            unnoticed: SignedDuration::from_secs(2),
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),

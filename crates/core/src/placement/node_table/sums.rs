@@ -23,6 +23,12 @@ impl Sums {
         }
     }
 
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        Self(Resources::from_fn(|resource| {
+            self.of(resource) + other.of(resource)
+        }))
+    }
+
     /// The sum of one resource.
     pub(super) fn of(&self, resource: Resource) -> u128 {
         self.0[resource]

@@ -1,3 +1,6 @@
+mod awaited;
+mod phantoms;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -106,19 +109,37 @@ impl Pod {
             bound: self.bound.map(at),
             started: self.started.map(at),
             finished: self.finished.map(at),
+            first_started: self.started.map(at),
+            terminating: false,
+            host_network: false,
         }
     }
 }
 
-fn load(table: &NodeTable, name: &str) -> u64 {
-    table.nodes().get(name).unwrap().load.load[Resource::Cpu].get()
+/// Asks about a Pod that gets the node it names.
+fn place(table: &mut NodeTable, uid: &str, pod: &Pod, now: Timestamp) {
+    place_near(table, uid, pod, Near::default(), now);
 }
 
-fn is_reserved(table: &NodeTable, uid: &str) -> bool {
-    table
-        .provisional
-        .iter()
-        .any(|(_, reserved)| **reserved == *uid)
+fn place_near(table: &mut NodeTable, uid: &str, pod: &Pod, near: Near, now: Timestamp) {
+    let facts = PodFacts {
+        node: None,
+        ..pod.facts()
+    };
+    table.ask(uid, &facts, now);
+    table.place(uid, pod.node.unwrap(), near, now);
+}
+
+fn ask_again(table: &mut NodeTable, uid: &str, now: Timestamp) {
+    let pod = Pod {
+        node: None,
+        ..Pod::bound("p", "a", 300)
+    };
+    table.ask(uid, &pod.facts(), now);
+}
+
+fn load(table: &NodeTable, name: &str) -> u64 {
+    table.nodes().get(name).unwrap().load.load[Resource::Cpu].get()
 }
 
 fn freshness(table: &NodeTable, name: &str) -> Freshness {
@@ -215,7 +236,7 @@ fn the_ten_minutes_begin_with_the_binding_and_not_with_the_first_sight_of_it() {
 fn another_demand_of_a_bound_pod_counts_at_once() {
     let mut table = table();
     table.set_demand("1", cpu(500), at(0));
-    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    place(&mut table, "1", &Pod::bound("p", "a", 300), at(0));
     assert!(!table.is_bound("1"));
     table.set_demand("1", cpu(500), at(0));
     assert_eq!(
@@ -359,17 +380,17 @@ fn a_value_from_the_future_gives_way_to_the_next_one() {
 #[test]
 fn a_clock_that_is_set_back_ends_reservations() {
     let mut table = table();
-    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(1000));
+    place(&mut table, "1", &Pod::bound("p", "a", 300), at(1000));
     table.advance(at(0));
-    assert!(!is_reserved(&table, "1"));
+    assert!(!table.has_choice("1"));
 }
 
 #[test]
 fn nodes_that_are_gone_leave_nothing_behind() {
     let mut table = table();
-    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    place(&mut table, "1", &Pod::bound("p", "a", 300), at(0));
     table.remove_node("a");
-    table.release("1", at(1));
+    ask_again(&mut table, "1", at(1));
     assert_eq!(table.nodes.len(), 1);
 }
 
@@ -403,7 +424,7 @@ fn a_reservation_counts_at_once_and_gives_way_to_the_binding() {
     let mut table = table();
     table.apply_sample(sample(0, &[("a", 100), ("b", 100)], &[]), at(0));
     let guess = Pod::bound("p", "a", 300);
-    table.reserve("1", &guess.facts(), at(1));
+    place(&mut table, "1", &guess, at(1));
     assert_eq!((load(&table, "a"), load(&table, "b")), (400, 100));
 
     let pending = Pod {
@@ -411,6 +432,7 @@ fn a_reservation_counts_at_once_and_gives_way_to_the_binding() {
         ..Pod::bound("p", "a", 300)
     };
     table.apply_pod("1", &pending.facts(), at(2));
+    table.wait("1", &pending.facts(), at(2));
     assert_eq!(load(&table, "a"), 400, "a status update is no binding");
 
     table.apply_pod("1", &Pod::bound("p", "b", 300).facts(), at(3));
@@ -421,33 +443,33 @@ fn a_reservation_counts_at_once_and_gives_way_to_the_binding() {
 
 #[test]
 fn a_reservation_ends_when_asked_again_deleted_or_too_old() {
-    for end in ["release", "remove", "reserve elsewhere", "time"] {
+    for end in ["release", "remove", "place elsewhere", "time"] {
         let mut table = table();
         table.apply_sample(sample(0, &[("a", 0), ("b", 0)], &[]), at(0));
-        table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(1));
-        assert!(is_reserved(&table, "1"));
+        place(&mut table, "1", &Pod::bound("p", "a", 300), at(1));
+        assert!(table.has_choice("1"));
         match end {
-            "release" => table.release("1", at(2)),
+            "release" => ask_again(&mut table, "1", at(2)),
             "remove" => table.remove_pod("1", at(2)),
-            "reserve elsewhere" => {
-                table.reserve("1", &Pod::bound("p", "b", 300).facts(), at(2));
+            "place elsewhere" => {
+                place(&mut table, "1", &Pod::bound("p", "b", 300), at(2));
             }
             _ => table.advance(at(11)),
         }
         assert_eq!(load(&table, "a"), 0, "{end}");
     }
     let mut table = table();
-    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(1));
+    place(&mut table, "1", &Pod::bound("p", "a", 300), at(1));
     table.advance(at(10));
-    assert!(is_reserved(&table, "1"), "not before its time");
+    assert!(table.has_choice("1"), "not before its time");
 }
 
 #[test]
 fn a_bound_pod_cannot_be_reserved_nor_released() {
     let mut table = table();
     table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
-    table.reserve("1", &Pod::bound("p", "b", 300).facts(), at(1));
-    table.release("1", at(1));
+    place(&mut table, "1", &Pod::bound("p", "b", 300), at(1));
+    ask_again(&mut table, "1", at(1));
     assert_eq!((load(&table, "a"), load(&table, "b")), (300, 0));
 }
 
@@ -503,7 +525,7 @@ fn a_complete_list_removes_what_it_does_not_hold() {
     let mut table = table();
     table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
     table.apply_pod("2", &Pod::bound("q", "a", 200).facts(), at(0));
-    table.reserve("3", &Pod::bound("r", "a", 100).facts(), at(0));
+    place(&mut table, "3", &Pod::bound("r", "a", 100), at(0));
     table.retain_pods(|uid| uid == "2", at(1));
     assert_eq!(load(&table, "a"), 300, "the listed one and the reservation");
     table.retain_nodes(|name| name == "b");
@@ -660,7 +682,7 @@ proptest! {
                 }
                 Step::Reserve { pod, node, demand } => {
                     let guess = Pod::bound(&pod.to_string(), if node { "a" } else { "b" }, u64::from(demand));
-                    table.reserve(&pod.to_string(), &guess.facts(), at(now));
+                    place(&mut table, &pod.to_string(), &guess, at(now));
                 }
                 Step::Sample { a, b } => {
                     let round = sample(now, &[("a", a.into()), ("b", b.into())], &[("0", 50), ("1", 7)]);
@@ -673,7 +695,7 @@ proptest! {
             }
         }
         // Let reservations run out and Pods that have gone leave every window.
-        now += 100;
+        now += 2_000;
         table.advance(at(now));
         let (a, b) = (1234, 567);
         let last = sample(now, &[("a", a), ("b", b)], &[("0", 50), ("1", 7)]);

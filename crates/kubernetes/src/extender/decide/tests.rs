@@ -7,7 +7,7 @@ use crate::extender::judgement::exemption;
 use crate::namespace_policy::NamespacePolicy;
 use crate::snapshot::Namespaces;
 use evenkeel_core::placement::NoHeadroom;
-use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::balance::{Normalization, Scoring};
 use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::profile::ProfileTable;
@@ -15,14 +15,14 @@ use evenkeel_core::units::Ratio;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn policy() -> Policy {
+pub(in crate::extender) fn policy() -> Policy {
     Policy {
         headroom: Ratio::share(0.8).unwrap(),
         headroom_by_priority_class: [("high".to_owned(), Ratio::share(0.95).unwrap())].into(),
         profile_threshold: Ratio::share(0.15).unwrap(),
         no_headroom: NoHeadroom::Reject,
         relax_after: Some(SignedDuration::from_mins(5)),
-        normalization: Normalization::Joint,
+        scoring: Scoring::pure(Normalization::Joint),
         profiles: ProfileTable::default(),
         caps_as_demand: false,
         default_capacity: Resources::default(),
@@ -32,13 +32,16 @@ fn policy() -> Policy {
 }
 
 /// Nodes of 1000 of everything that use this much of everything.
-fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
+pub(in crate::extender) fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
+    snapshot_of(&table(nodes))
+}
+
+pub(in crate::extender) fn table(nodes: &[(&str, u64)]) -> NodeTable {
     let mut table = NodeTable::new(Settings::default());
     let facts = NodeFacts {
-        tainted: false,
         capacity: Resources::new([Some(Amount::new(1000)); 5]),
-        network_is_default: false,
         schedulable: true,
+        ..NodeFacts::default()
     };
     let mut sample = UsageSample::default();
     for (name, used) in nodes {
@@ -51,6 +54,10 @@ fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
         sample.insert_node(*name, &Resources::new([Some(measured); 5]));
     }
     table.apply_sample(Arc::new(sample), NOW);
+    table
+}
+
+fn snapshot_of(table: &NodeTable) -> Snapshot {
     Snapshot {
         nodes: table.nodes().clone(),
         namespaces: namespaces(&json!({"evenkeel.dev/enabled": "true"})),
@@ -83,7 +90,7 @@ fn plain() -> Value {
     })
 }
 
-fn call<'a>(snapshot: &'a Snapshot, policy: &'a Policy) -> Call<'a> {
+pub(in crate::extender) fn call<'a>(snapshot: &'a Snapshot, policy: &'a Policy) -> Call<'a> {
     Call {
         snapshot,
         policy,
@@ -286,66 +293,93 @@ fn the_only_node_that_passes_is_known() {
     }
 }
 
+/// Nodes with a Pod that is counted on the one and possible on the other.
+fn in_doubt(nodes: &[(&str, u64)], counted: &str, possible: &str) -> Snapshot {
+    let mut table = table(nodes);
+    let name = PodName::new("shop", "earlier");
+    let demand = Resources::new([300; 5]).map(Amount::new);
+    table.ask("earlier", &PodFacts::on(&name, None, demand), NOW);
+    let near = table.nodes().near(table.nodes().position(possible));
+    table.place("earlier", counted, near, NOW);
+    snapshot_of(&table)
+}
+
 #[test]
-fn the_best_node_is_the_first_of_equals_and_never_an_unknown_one() {
+fn of_twins_one_stands_a_point_above_the_other_and_both_are_told() {
     let snapshot = snapshot(&[("a", 500), ("b", 100), ("c", 100)]);
     let policy = policy();
     let call = call(&snapshot, &policy);
     let body = body(&plain(), &["new", "a", "c", "b"]);
-    let found = prioritize(&Request::parse(&body).unwrap(), &call);
-    assert_eq!(found.scores, [0, 0, 10, 10]);
-    assert_eq!(found.best, Some(2));
+    let request = Request::parse(&body).unwrap();
+    let found = prioritize(&request, &call);
+    let (best, other) = match found.best {
+        Some(2) => (2, 3),
+        Some(3) => (3, 2),
+        other => panic!("{other:?}: never an unknown one, nor a fuller one"),
+    };
+    let mut scores = [0, 0, 9, 9];
+    scores[best] = 10;
+    assert_eq!(found.scores, scores);
+    let other = snapshot.nodes.position(&request.names[other]);
+    assert_eq!(found.near, snapshot.nodes.near(other));
 }
 
 #[test]
-fn while_bindings_are_outstanding_nearly_full_nodes_are_left_for_later() {
-    let facts = NodeFacts {
-        capacity: Resources::new([Some(Amount::new(1000)); 5]),
-        schedulable: true,
-        ..NodeFacts::default()
-    };
-    let mut table = NodeTable::new(Settings::default());
-    let mut sample = UsageSample::default();
-    for (name, used) in [("full", 680), ("half", 400), ("free", 0)] {
-        table.apply_node(name, facts, NOW);
-        let measured = Measurement {
-            value: Amount::new(used),
-            at: NOW,
-            window: SignedDuration::ZERO,
-        };
-        sample.insert_node(name, &Resources::new([Some(measured); 5]));
-    }
-    table.apply_sample(Arc::new(sample), NOW);
-    let of = |table: &NodeTable| Snapshot {
-        nodes: table.nodes().clone(),
-        ..snapshot(&[])
-    };
+fn the_twin_that_a_pod_may_have_gone_to_is_not_overfilled_by_the_next_one() {
     let policy = policy();
-    let all = ["full", "half", "free"];
-    let before = of(&table);
-    assert_eq!(passing(&plain(), &all, &call(&before, &policy)), all);
+    let mut large = plain();
+    large["metadata"]["annotations"] = json!({"evenkeel.dev/disk-io": "250"});
+    for (counted, possible) in [("a", "b"), ("b", "a")] {
+        let snapshot = in_doubt(&[("a", 300), ("b", 300)], counted, possible);
+        let call = call(&snapshot, &policy);
+        // 300 + 300 + 250 is over 800 on either, 300 + 250 on neither.
+        let passing = |names: &[&'static str]| passing(&large, names, &call);
+        assert!(
+            passing(&["a", "b"]).contains(&possible),
+            "a doubt refuses nobody"
+        );
+        assert_eq!(passing(&[possible]), [possible]);
+        assert!(passing(&[counted]).is_empty());
+        let snapshot = in_doubt(&[("a", 300), ("b", 300), ("c", 400)], counted, possible);
+        let call = self::call(&snapshot, &policy);
+        let found = self::passing(&large, &["a", "b", "c"], &call);
+        assert_eq!(found, ["c"], "while there is another, both are left alone");
+    }
+}
 
-    let name = PodName::new("shop", "earlier");
-    let facts = PodFacts {
-        name: &name,
-        node: Some("free"),
-        demand: Resources::new([250; 5]).map(Amount::new), // an eighth of it is 31
-        bound: None,
-        started: None,
-        finished: None,
-    };
-    table.reserve("earlier", &facts, NOW);
-    let meanwhile = of(&table);
-    let call = call(&meanwhile, &policy);
+#[test]
+fn the_node_that_others_were_preempted_on_passes_for_the_pod_they_went_for() {
+    let snapshot = snapshot(&[("a", 900), ("b", 950)]);
+    let policy = policy();
+    let call = call(&snapshot, &policy);
+    let mut nominated = plain();
+    nominated["status"] = json!({"nominatedNodeName": "b"});
+    assert_eq!(passing(&nominated, &["a", "b"], &call), ["b"]);
+    assert!(filtered(&nominated, &["b"], &call).nominated);
+    assert!(passing(&nominated, &["a"], &call).is_empty());
+    nominated["status"] = json!({"nominatedNodeName": "elsewhere"});
+    assert!(passing(&nominated, &["a", "b"], &call).is_empty());
+}
+
+#[test]
+fn pods_that_ask_for_nothing_are_spread_and_refused_nowhere_for_it() {
+    let snapshot = snapshot(&[("a", 500), ("b", 300)]);
+    let policy = policy();
+    let mut silent = plain();
+    silent["spec"]["containers"] = json!([{}]);
+    let call = call(&snapshot, &policy);
+    assert_eq!(passing(&silent, &["a", "b"], &call), ["a", "b"]);
+    let body = body(&silent, &["a", "b"]);
+    let found = prioritize(&Request::parse(&body).unwrap(), &call);
+    assert_eq!(found.best, Some(1));
+    silent["spec"]["containers"] =
+        json!([{"resources": {"requests": {"cpu": "0", "memory": "0"}}}]);
+    let body = self::body(&silent, &["a", "b"]);
+    let found = prioritize(&Request::parse(&body).unwrap(), &call);
     assert_eq!(
-        passing(&plain(), &all, &call),
-        ["half", "free"],
-        "it may have gone elsewhere"
-    );
-    assert_eq!(
-        passing(&plain(), &["full"], &call),
-        ["full"],
-        "a doubt refuses nobody"
+        (found.best, found.scores),
+        (None, vec![10, 10]),
+        "no demand, no lead"
     );
 }
 

@@ -1,0 +1,58 @@
+//! Pods that have no binding yet, each with what tells the node that it most likely gets.
+//!
+//! Three things tell it, each better than the one before: the Pod's nomination, the answer to
+//! prioritize, and kube-scheduler's notice of what it chose.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use jiff::Timestamp;
+
+use super::near::Near;
+use crate::placement::usage::PodName;
+use crate::units::{Amount, Resources};
+
+/// The awaited Pods, by UID.
+#[derive(Debug, Default)]
+pub(super) struct Awaited {
+    pub(super) pods: HashMap<Box<str>, AwaitedPod, RandomState>,
+    /// Those of them that time ends something of.
+    pub(super) ageing: Vec<Box<str>>,
+    /// True where kube-scheduler's notices have been coming: an answer that none follows within the
+    /// shorter time has come to nothing.
+    pub(super) has_notices: bool,
+}
+
+/// One Pod that has no binding yet.
+#[derive(Debug)]
+pub(super) struct AwaitedPod {
+    pub(super) name: PodName,
+    pub(super) demand: Resources<Amount>,
+    /// When it was asked about, while the watch has not shown it.
+    pub(super) unseen_since: Option<Timestamp>,
+    /// The node that it preempted others on.
+    pub(super) nominated: Option<Arc<str>>,
+    pub(super) choice: Option<Choice>,
+}
+
+/// The node that a Pod was given in the present attempt to place it.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) node: Arc<str>,
+    pub(super) since: Timestamp,
+    /// `None` once kube-scheduler has told its choice.
+    pub(super) doubt: Option<Near>,
+}
+
+impl AwaitedPod {
+    /// The node that it is counted on.
+    pub(super) fn node(&self) -> Option<&Arc<str>> {
+        let chosen = self.choice.as_ref().map(|choice| &choice.node);
+        chosen.or(self.nominated.as_ref())
+    }
+
+    pub(super) fn doubt(&self) -> Option<&Near> {
+        self.choice.as_ref()?.doubt.as_ref()
+    }
+}

@@ -1,0 +1,177 @@
+//! Pods without a binding, counted on the nodes that they most likely get.
+//!
+//! An answer to prioritize leaves a doubt, since kube-scheduler adds sums of its own: until its notice
+//! or the binding, the Pod may as well be on a node that was scored almost as high. These nodes are
+//! told to the set ([`Near`]), for the headroom rule to be careful about.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::awaited::{AwaitedPod, Choice};
+use super::near::Near;
+use super::pod::PodFacts;
+use super::{NodeTable, Settings};
+
+/// True once `limit` has passed. A request may have read its time just before `since`; only a clock
+/// that was set back lies further behind, and nothing may count for ever by it.
+fn is_over(since: Timestamp, now: Timestamp, limit: SignedDuration) -> bool {
+    now.duration_since(since).abs() >= limit
+}
+
+impl NodeTable {
+    /// Takes a Pod without a binding as the watch shows it: `facts.node` is the node that it is
+    /// nominated for, where it is counted until it is bound or the nomination goes.
+    pub fn wait(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+        self.know(uid, facts, now, |pod, nominated| {
+            pod.unseen_since = None;
+            pod.nominated = nominated;
+        });
+    }
+
+    /// Takes a Pod that is about to be placed as kube-scheduler shows it. Where an earlier attempt put it
+    /// is not where it went; its nomination stays.
+    pub fn ask(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+        self.know(uid, facts, now, |pod, _| pod.choice = None);
+    }
+
+    /// Counts a Pod that was asked about on the node that was scored highest for it, and tells the
+    /// set which others it may get, until kube-scheduler's notice or the binding is seen, it is asked
+    /// about again, or the time of [`Settings::unnoticed`] or [`Settings::provisional`] has passed.
+    pub fn place(&mut self, uid: &str, node: &str, near: Near, now: Timestamp) {
+        self.choose(uid, node, Some(near), now);
+    }
+
+    /// Counts a Pod on the node that kube-scheduler tells it has chosen and is about to bind it to.
+    /// False where nothing is known of the Pod or the node.
+    pub fn notice(&mut self, uid: &str, node: &str, now: Timestamp) -> bool {
+        self.awaited.has_notices = true;
+        self.choose(uid, node, None, now)
+    }
+
+    fn know(
+        &mut self,
+        uid: &str,
+        facts: &PodFacts<'_>,
+        now: Timestamp,
+        change: impl FnOnce(&mut AwaitedPod, Option<Arc<str>>),
+    ) {
+        if self.pods.contains_key(uid) {
+            return;
+        }
+        let nominated = facts.node.filter(|node| self.nodes.contains_key(*node));
+        let nominated = nominated.map(|node| self.intern(node));
+        let mut pod = self.take_awaited(uid, now).unwrap_or_else(|| AwaitedPod {
+            name: facts.name.clone(),
+            demand: facts.demand,
+            unseen_since: Some(now),
+            nominated: None,
+            choice: None,
+        });
+        pod.demand = facts.demand;
+        change(&mut pod, nominated);
+        self.await_pod(uid, pod, now);
+    }
+
+    fn choose(&mut self, uid: &str, node: &str, doubt: Option<Near>, now: Timestamp) -> bool {
+        if !self.nodes.contains_key(node) || self.pods.contains_key(uid) {
+            return false;
+        }
+        let Some(mut pod) = self.take_awaited(uid, now) else {
+            return false;
+        };
+        self.forget_ended(&pod.name, now);
+        pod.choice = Some(Choice {
+            node: self.intern(node),
+            since: now,
+            doubt,
+        });
+        self.await_pod(uid, pod, now);
+        true
+    }
+
+    /// Ends the wait for a Pod that is bound now, or gone.
+    pub(super) fn end_wait(&mut self, uid: &str, now: Timestamp) {
+        if let Some(pod) = self.take_awaited(uid, now) {
+            // Seen bound without a notice: kube-scheduler gives none any more.
+            self.awaited.has_notices &= pod.doubt().is_none();
+        }
+    }
+
+    /// Gives up choices that led to no binding, and Pods that the watch never showed.
+    pub(super) fn give_up_choices(&mut self, now: Timestamp) {
+        for uid in std::mem::take(&mut self.awaited.ageing) {
+            let Some(mut pod) = self.take_awaited(&uid, now) else {
+                continue;
+            };
+            let Settings {
+                unnoticed,
+                provisional,
+                ..
+            } = self.settings;
+            let hurry = pod.doubt().is_some() && self.awaited.has_notices;
+            let limit = if hurry { unnoticed } else { provisional };
+            if pod
+                .choice
+                .as_ref()
+                .is_some_and(|choice| is_over(choice.since, now, limit))
+            {
+                pod.choice = None;
+            }
+            let lost = |since| is_over(since, now, provisional);
+            if pod.node().is_some() || !pod.unseen_since.is_some_and(lost) {
+                self.await_pod(&uid, pod, now);
+            }
+        }
+    }
+
+    /// Forgets Pods that are gone, after a complete list was received.
+    pub(super) fn retain_awaited(&mut self, keep: impl Fn(&str) -> bool, now: Timestamp) {
+        let pods = self.awaited.pods.iter();
+        let gone = pods.filter(|(uid, pod)| pod.choice.is_none() && !keep(uid));
+        let gone: Vec<Box<str>> = gone.map(|(uid, _)| uid.clone()).collect();
+        for uid in gone {
+            self.take_awaited(&uid, now);
+        }
+    }
+
+    fn await_pod(&mut self, uid: &str, pod: AwaitedPod, now: Timestamp) {
+        if let Some(near) = pod.doubt() {
+            self.set.doubt(near, &pod.demand);
+        }
+        if pod.choice.is_some() || pod.unseen_since.is_some() {
+            self.awaited.ageing.push(uid.into());
+        }
+        if let Some(node) = pod.node().cloned() {
+            if let Some(entry) = self.nodes.get_mut(&node) {
+                entry.attach_awaited(&pod.demand);
+            }
+            self.resolve(&node, now);
+        }
+        self.awaited.pods.insert(uid.into(), pod);
+    }
+
+    fn take_awaited(&mut self, uid: &str, now: Timestamp) -> Option<AwaitedPod> {
+        let pod = self.awaited.pods.remove(uid)?;
+        if pod.choice.is_some() || pod.unseen_since.is_some() {
+            self.awaited.ageing.retain(|other| **other != *uid);
+        }
+        if let Some(near) = pod.doubt() {
+            self.set.settle(near, &pod.demand);
+        }
+        if let Some(node) = pod.node().cloned() {
+            if let Some(entry) = self.nodes.get_mut(&node) {
+                entry.detach_awaited(&pod.demand);
+            }
+            self.resolve(&node, now);
+            self.forget_if_unused(&node);
+        }
+        Some(pod)
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_choice(&self, uid: &str) -> bool {
+        let pod = self.awaited.pods.get(uid);
+        pod.is_some_and(|pod| pod.choice.is_some())
+    }
+}

@@ -1,0 +1,95 @@
+//! Rounds of measurements, taken in batches of nodes.
+//!
+//! A round of thousands of nodes takes milliseconds, for which nobody who asks about a Pod may wait:
+//! whoever holds the table behind a lock gives it back between batches. Nodes whose turn has not
+//! come stand as they were before the round.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::NodeTable;
+use super::entry::Moment;
+use crate::placement::usage::UsageSample;
+
+/// Nodes that are brought up to date together: some 100 microseconds of work.
+const BATCH: usize = 128;
+
+/// A round of measurements that is being taken.
+#[derive(Debug)]
+pub struct Round {
+    left: Vec<Arc<str>>,
+    before: Arc<UsageSample>,
+}
+
+impl Round {
+    /// The round before, for whoever holds a lock to drop its many names outside.
+    #[must_use]
+    pub fn into_before(self) -> Arc<UsageSample> {
+        self.before
+    }
+}
+
+impl NodeTable {
+    /// Takes a new round of measurements, all nodes at once.
+    pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) -> Arc<UsageSample> {
+        let mut round = self.begin_round(sample);
+        while self.go_on(&mut round, now) {}
+        round.into_before()
+    }
+
+    /// Begins to take a new round of measurements.
+    pub fn begin_round(&mut self, sample: Arc<UsageSample>) -> Round {
+        let before = std::mem::replace(&mut self.sample, sample);
+        let left = self.nodes.keys().cloned().collect();
+        Round { left, before }
+    }
+
+    /// Takes the round for the next nodes; false once all have had it.
+    pub fn go_on(&mut self, round: &mut Round, now: Timestamp) -> bool {
+        let batch = round.left.len().saturating_sub(BATCH);
+        for name in round.left.drain(batch..) {
+            self.adopt_measurements(&name, now);
+            self.recount(&name, now);
+            self.resolve(&name, now);
+        }
+        if !round.left.is_empty() {
+            return true;
+        }
+        let nodes = &self.nodes;
+        self.ended.retain(|name, node| {
+            nodes
+                .get(node)
+                .is_some_and(|node| node.remembers_ended(name))
+        });
+        self.look_ahead(now);
+        false
+    }
+
+    pub(super) fn adopt_measurements(&mut self, name: &Arc<str>, now: Timestamp) {
+        let Some(node) = self.nodes.get_mut(name) else {
+            return;
+        };
+        node.measure(&self.sample.node(name), now);
+        if let Some(speed) = self.sample.network_capacity.get(&**name) {
+            node.measured_network_capacity = Some(*speed);
+        }
+    }
+
+    /// Counts the Pods in flight and the Pods gone against a new measurement.
+    pub(super) fn recount(&mut self, name: &Arc<str>, now: Timestamp) {
+        let moment = Moment {
+            sample: &self.sample,
+            settings: &self.settings,
+            now,
+        };
+        let Some(node) = self.nodes.get_mut(name) else {
+            return;
+        };
+        for uid in node.begin_recount(&moment) {
+            if let Some(pod) = self.pods.get_mut(&uid) {
+                node.count(&uid, pod, &moment);
+            }
+        }
+    }
+}

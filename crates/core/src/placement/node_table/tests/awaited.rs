@@ -1,0 +1,168 @@
+//! Pods that are counted before their binding is seen.
+
+use super::*;
+
+fn possible(table: &NodeTable, name: &str) -> u64 {
+    let nodes = table.nodes();
+    let position = nodes.position(name).unwrap();
+    nodes.possible(position).unwrap_or_default()[Resource::Cpu].get()
+}
+
+fn near(table: &NodeTable, names: &[&str]) -> Near {
+    let nodes = table.nodes();
+    nodes.near(names.iter().filter_map(|name| nodes.position(name)))
+}
+
+fn waiting(name: &str, nominated: Option<&'static str>, demand: u64) -> Pod {
+    Pod {
+        node: nominated,
+        ..Pod::bound(name, "a", demand)
+    }
+}
+
+#[test]
+fn a_pod_in_doubt_is_possible_where_it_may_be_and_counted_where_it_most_likely_is() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300);
+    let on_b = near(&table, &["b"]);
+    place_near(&mut table, "1", &pod, on_b.clone(), at(0));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (300, 0));
+    assert_eq!((possible(&table, "a"), possible(&table, "b")), (0, 300));
+    place_near(&mut table, "2", &Pod::bound("q", "a", 50), on_b, at(0));
+    assert_eq!(possible(&table, "b"), 350);
+
+    assert!(table.notice("1", "b", at(1)));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (50, 300));
+    assert_eq!(possible(&table, "b"), 50, "the other one's");
+    table.apply_pod("2", &Pod::bound("q", "a", 50).facts(), at(1));
+    assert!(!table.nodes().is_in_doubt());
+    table.apply_pod("1", &Pod::bound("p", "b", 300).facts(), at(2));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (50, 300));
+    assert_eq!(table.in_flight(), 2);
+}
+
+#[test]
+fn a_choice_that_no_notice_follows_counts_shorter_once_notices_have_been_coming() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300);
+    place(&mut table, "1", &pod, at(0));
+    table.advance(at(9));
+    assert_eq!(load(&table, "a"), 300, "no notice is to be expected");
+    assert!(table.notice("1", "a", at(9)));
+    place(&mut table, "2", &Pod::bound("q", "b", 200), at(9));
+    table.advance(at(10));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (300, 200));
+    table.advance(at(11));
+    assert_eq!(
+        (load(&table, "a"), load(&table, "b")),
+        (300, 0),
+        "it came to nothing"
+    );
+    table.advance(at(19));
+    assert_eq!(load(&table, "a"), 0, "the binding that was told failed");
+
+    place(&mut table, "3", &Pod::bound("r", "b", 200), at(20));
+    table.apply_pod("3", &Pod::bound("r", "b", 200).facts(), at(21));
+    place(&mut table, "4", &Pod::bound("s", "b", 100), at(21));
+    table.advance(at(24));
+    assert_eq!(
+        load(&table, "b"),
+        300,
+        "bound without a notice: none comes any more"
+    );
+}
+
+#[test]
+fn a_request_that_read_its_time_before_a_choice_does_not_end_it() {
+    let mut table = table();
+    place(&mut table, "1", &Pod::bound("p", "a", 300), at(10));
+    table.apply_sample(sample(8, &[("a", 100)], &[]), at(9));
+    table.advance(at(9));
+    assert_eq!(load(&table, "a"), 400);
+}
+
+#[test]
+fn a_nominated_pod_counts_on_its_node_until_it_is_bound_or_the_nomination_goes() {
+    let mut table = table();
+    let nominated = waiting("p", Some("a"), 300);
+    table.wait("1", &nominated.facts(), at(0));
+    table.advance(at(10_000));
+    assert_eq!(load(&table, "a"), 300, "however long its victims take");
+
+    place(&mut table, "1", &Pod::bound("p", "b", 300), at(10_001));
+    assert_eq!(
+        (load(&table, "a"), load(&table, "b")),
+        (0, 300),
+        "counted once"
+    );
+    ask_again(&mut table, "1", at(10_002));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (300, 0));
+    table.wait("1", &waiting("p", Some("b"), 300).facts(), at(10_003));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (0, 300));
+    table.wait("1", &waiting("p", None, 300).facts(), at(10_004));
+    assert_eq!(load(&table, "b"), 0);
+
+    table.wait("1", &nominated.facts(), at(10_005));
+    table.apply_pod("1", &Pod::bound("p", "b", 300).facts(), at(10_006));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (0, 300));
+    table.wait("1", &nominated.facts(), at(10_007));
+    assert_eq!(load(&table, "a"), 0, "an event that was late");
+
+    table.wait("2", &waiting("q", Some("a"), 200).facts(), at(10_008));
+    table.retain_pods(|uid| uid == "1", at(10_009));
+    assert_eq!(load(&table, "a"), 0, "deleted while nobody watched");
+}
+
+#[test]
+fn the_doubt_of_a_cluster_whose_nodes_change_is_given_up_and_never_put_on_another_node() {
+    let mut table = table();
+    table.apply_node("c", node(1000), at(0));
+    let before = near(&table, &["c"]);
+    place_near(
+        &mut table,
+        "1",
+        &Pod::bound("p", "a", 300),
+        before.clone(),
+        at(0),
+    );
+    assert_eq!(possible(&table, "c"), 300);
+    table.remove_node("b");
+    assert!(!table.nodes().is_in_doubt());
+    place_near(&mut table, "2", &Pod::bound("q", "a", 300), before, at(1));
+    assert!(!table.nodes().is_in_doubt(), "c stands where b stood");
+    let now = near(&table, &["c"]);
+    place_near(&mut table, "3", &Pod::bound("r", "a", 100), now, at(1));
+    ask_again(&mut table, "1", at(2));
+    assert_eq!(
+        possible(&table, "c"),
+        100,
+        "what was given up is not taken off"
+    );
+}
+
+#[test]
+fn a_notice_needs_a_pod_that_was_seen_or_asked_about() {
+    let mut table = table();
+    assert!(
+        !table.notice("1", "a", at(0)),
+        "nobody knows what it demands"
+    );
+    table.wait("1", &waiting("p", None, 300).facts(), at(0));
+    assert!(!table.notice("1", "gone", at(0)));
+    assert!(
+        table.notice("1", "a", at(0)),
+        "another replica was asked about it"
+    );
+    assert_eq!(load(&table, "a"), 300);
+}
+
+#[test]
+fn a_pod_that_the_watch_never_shows_is_forgotten() {
+    let mut table = table();
+    place(&mut table, "1", &Pod::bound("p", "a", 300), at(0));
+    table.advance(at(10));
+    assert!(!table.notice("1", "a", at(10)));
+    table.wait("2", &waiting("q", None, 300).facts(), at(10));
+    table.advance(at(100_000));
+    assert!(table.notice("2", "a", at(100_000)), "it may wait for long");
+}

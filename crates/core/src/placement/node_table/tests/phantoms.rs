@@ -1,0 +1,172 @@
+//! No load that is not there, and none twice.
+
+use super::*;
+
+#[test]
+fn what_an_init_container_uses_is_not_counted_beside_the_demand() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300);
+    let facts = PodFacts {
+        first_started: Some(at(10)),
+        ..pod.facts()
+    };
+    table.apply_pod("1", &facts, at(11));
+    table.apply_sample(sample(40, &[("a", 350)], &[("p", 250)]), at(40));
+    assert_eq!(load(&table, "a"), 400, "50 of 300 are still to come");
+}
+
+#[test]
+fn a_host_network_pod_that_ended_takes_nothing_of_its_nodes_traffic_with_it() {
+    for (host_network, expected) in [(false, 200), (true, 900)] {
+        let network = |value| {
+            let mut amounts = Resources::default();
+            amounts[Resource::NetworkIo] = Some(Measurement {
+                value: Amount::new(value),
+                at: at(0),
+                window: WINDOW,
+            });
+            amounts
+        };
+        let mut table = table();
+        let mut round = UsageSample::default();
+        round.insert_node("a", &network(900));
+        let name = PodName::new("default", "p");
+        let shown = network(700).map(|shown| shown.map(|shown| shown.value));
+        round.insert_pod(&name, &shown);
+        let pod = Pod::bound("p", "a", 300).started(-500);
+        let facts = PodFacts {
+            host_network,
+            ..pod.facts()
+        };
+        table.apply_pod("1", &facts, at(0));
+        table.apply_sample(Arc::new(round), at(0));
+        table.remove_pod("1", at(10));
+        let left = table.nodes().get("a").unwrap().load.load[Resource::NetworkIo];
+        assert_eq!(left, Amount::new(expected), "host network: {host_network}");
+    }
+}
+
+#[test]
+fn a_node_whose_exporter_died_at_its_hottest_does_not_look_cool() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).started(-900).facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 900)], &[]), at(0));
+    for (second, expected) in [(180, 900), (181, 900), (1_800, 900), (1_801, 300)] {
+        table.advance(at(second));
+        assert_eq!(load(&table, "a"), expected, "after {second} s");
+    }
+    table.apply_sample(sample(2_000, &[("a", 100)], &[]), at(2_000));
+    table.advance(at(2_181));
+    assert_eq!(load(&table, "a"), 300, "the larger of both");
+    let coming = Pod::bound("q", "a", 50);
+    place(&mut table, "2", &coming, at(2_182));
+    assert_eq!(load(&table, "a"), 350);
+}
+
+#[test]
+fn a_node_made_anew_under_the_same_name_has_not_used_what_the_old_one_did() {
+    let mut table = NodeTable::new(Settings::default());
+    let made = |second| NodeFacts {
+        created: Some(at(second)),
+        ..node(1000)
+    };
+    table.apply_node("a", made(-5_000), at(0));
+    table.apply_sample(sample(0, &[("a", 900)], &[]), at(0));
+    assert_eq!(load(&table, "a"), 900);
+
+    table.apply_node("a", made(10), at(10));
+    assert_eq!(
+        (load(&table, "a"), freshness(&table, "a")),
+        (0, Freshness::Absent)
+    );
+    table.apply_sample(sample(5, &[("a", 900)], &[]), at(20));
+    assert_eq!(load(&table, "a"), 0, "the old one's last sample comes late");
+    table.apply_sample(sample(30, &[("a", 70)], &[]), at(30));
+    assert_eq!(load(&table, "a"), 70);
+}
+
+#[test]
+fn what_is_measured_of_a_whole_node_is_held_against_the_whole_node() {
+    let mut table = NodeTable::new(Settings::default());
+    let mut facts = node(900);
+    facts.whole[Resource::Cpu] = Some(Amount::new(1000));
+    table.apply_node("a", facts, at(0));
+    let capacity = |table: &NodeTable| table.nodes().get("a").unwrap().load.capacity[Resource::Cpu];
+    assert_eq!(capacity(&table), Some(Amount::new(900)), "demands are");
+    table.apply_sample(sample(0, &[("a", 100)], &[]), at(0));
+    assert_eq!(capacity(&table), Some(Amount::new(1000)));
+    table.advance(at(181));
+    assert_eq!(capacity(&table), Some(Amount::new(900)));
+}
+
+#[test]
+fn a_victim_takes_with_it_what_is_counted_of_it() {
+    let mut table = table();
+    let running = Pod::bound("p", "a", 300).started(-900);
+    table.apply_pod("1", &running.facts(), at(0));
+    table.apply_pod("2", &Pod::bound("q", "a", 200).facts(), at(0));
+    let part = |table: &NodeTable, uid| {
+        table
+            .part_of_load(uid)
+            .map(|part| part[Resource::Cpu].get())
+    };
+    assert_eq!(
+        (part(&table, "1"), part(&table, "2")),
+        (Some(300), Some(200))
+    );
+    table.apply_sample(sample(0, &[("a", 500)], &[("p", 450), ("q", 7)]), at(0));
+    assert_eq!(
+        (part(&table, "1"), part(&table, "2")),
+        (Some(450), Some(200))
+    );
+    assert_eq!(part(&table, "3"), None);
+
+    let leaving = PodFacts {
+        terminating: true,
+        ..running.facts()
+    };
+    assert!(table.terminating("a").is_empty());
+    table.apply_pod("1", &leaving, at(1));
+    assert_eq!(table.terminating("a"), ["1".into()]);
+    assert_eq!(load(&table, "a"), 700, "it still runs");
+    table.remove_pod("1", at(2));
+    assert!(table.terminating("a").is_empty());
+}
+
+#[test]
+fn a_round_taken_in_batches_ends_as_one_taken_at_once() {
+    let build = || {
+        let mut table = NodeTable::new(Settings::default());
+        let mut round = UsageSample::default();
+        for number in 0..1_000_u64 {
+            let name = format!("n{number}");
+            table.apply_node(&name, node(1000), at(0));
+            let mut measured = Resources::default();
+            measured[Resource::Cpu] = Some(Measurement {
+                value: Amount::new(number),
+                at: at(0),
+                window: WINDOW,
+            });
+            round.insert_node(name, &measured);
+        }
+        (table, Arc::new(round))
+    };
+    let (mut whole, sample) = build();
+    whole.apply_sample(sample, at(0));
+    let (mut parts, sample) = build();
+    let mut round = parts.begin_round(sample);
+    let mut batches = 1;
+    while parts.go_on(&mut round, at(0)) {
+        let measured = parts.nodes().measured();
+        assert!(measured > 0 && measured < 1_000, "{measured}");
+        // The world goes on meanwhile.
+        parts.remove_node("n0");
+        batches += 1;
+    }
+    assert!(batches > 3);
+    whole.remove_node("n0");
+    assert_eq!(parts.nodes().len(), 999);
+    for state in whole.nodes().iter() {
+        assert_eq!(parts.nodes().get(&state.name), Some(state));
+    }
+}

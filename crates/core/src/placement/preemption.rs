@@ -1,0 +1,46 @@
+//! Whether a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1)) on a node whose
+//! victims have gone.
+
+use crate::placement::headroom;
+use crate::placement::node_load::NodeLoad;
+use crate::units::{Amount, Ratio, Resources};
+
+/// True where the node has headroom for the demand once `relief` has left it.
+#[must_use]
+pub fn makes_room(
+    demand: &Resources<Amount>,
+    node: &NodeLoad,
+    relief: &Resources<Amount>,
+    headroom: Ratio,
+) -> bool {
+    let left = NodeLoad {
+        capacity: node.capacity,
+        load: Resources::from_fn(|resource| node.load[resource].saturating_sub(relief[resource])),
+    };
+    headroom::fits(demand, &left, headroom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_what_is_left_when_the_victims_have_gone() {
+        let all = |value| Resources::new([Amount::new(value); 5]);
+        let node = NodeLoad {
+            capacity: all(1000).map(Some),
+            load: all(900),
+        };
+        let headroom = Ratio::share(0.8).unwrap();
+        for (relief, room) in [
+            (0, false),
+            (299, false),
+            (300, false),
+            (301, true),
+            (2000, true),
+        ] {
+            let found = makes_room(&all(200), &node, &all(relief), headroom);
+            assert_eq!(found, room, "{relief}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! From exact scores to the whole numbers that kube-scheduler takes, and to the node that it will pick.
+//!
+//! kube-scheduler adds sums of its own and breaks ties by chance, neither of which anybody else
+//! sees. A Pod counted on the wrong one of two equals sends the next one to exactly the node that
+//! just got one. So ties are broken here: the best node stands one point above all others, and of
+//! equals a hash of Pod and node picks it, so that none is favoured. Nothing else bends the scores.
+
+use super::balance;
+use crate::fnv::fnv1a;
+
+/// Scores that differ by less are equal: what is left of rounding errors.
+const EQUAL: f64 = 1e-9;
+
+/// The ranking of the nodes that were asked about, in the order asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ranking {
+    /// For each node, 0 to 10; the best one's is given to no other.
+    pub scores: Vec<u8>,
+    /// The position of the best node, where the Pod will most likely go.
+    pub best: Option<usize>,
+    /// The positions of the others within one point of it, where it may go as well.
+    pub near: Vec<usize>,
+}
+
+/// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
+///
+/// `uid` names the Pod and `name` the node at a position. The wire score of the best node is at least
+/// one, so that it can stand above the others.
+pub fn rank<'n>(exact: &[Option<f64>], uid: &str, name: impl Fn(usize) -> &'n str) -> Ranking {
+    let known = || {
+        exact
+            .iter()
+            .enumerate()
+            .filter_map(|(at, score)| Some((at, (*score)?)))
+    };
+    let Some(most) = known().map(|(_, score)| score).max_by(f64::total_cmp) else {
+        return Ranking {
+            scores: vec![0; exact.len()],
+            ..Ranking::default()
+        };
+    };
+    let equals = known().filter(|(_, score)| most - score <= EQUAL);
+    let best = equals
+        .map(|(at, _)| at)
+        .min_by_key(|&at| (fnv1a(format!("{uid}/{}", name(at)).as_bytes()), at));
+    let top = balance::to_wire(most).max(1);
+    let scores: Vec<u8> = exact
+        .iter()
+        .enumerate()
+        .map(|(at, score)| match score {
+            Some(_) if Some(at) == best => top,
+            Some(score) => balance::to_wire(*score).min(top - 1),
+            None => 0,
+        })
+        .collect();
+    let near = known().map(|(at, _)| at);
+    let near = near.filter(|&at| Some(at) != best && scores.get(at) == Some(&(top - 1)));
+    Ranking {
+        near: near.collect(),
+        scores,
+        best,
+    }
+}
+
+/// Ranks nodes for a Pod that nothing is known to be demanded of: equals stay equal, and the
+/// in-tree plugins decide.
+#[must_use]
+pub fn without_lead(exact: &[Option<f64>]) -> Ranking {
+    let scores = exact.iter().map(|score| score.map_or(0, balance::to_wire));
+    Ranking {
+        scores: scores.collect(),
+        ..Ranking::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+    fn ranked(exact: &[Option<f64>], uid: &str) -> Ranking {
+        rank(exact, uid, |at| NAMES[at])
+    }
+
+    #[test]
+    fn the_best_stands_one_point_above_the_others_and_those_within_it_are_near() {
+        for (exact, scores, best, near) in [
+            (
+                vec![Some(9.6), Some(10.0), Some(9.4), Some(8.4)],
+                vec![9, 10, 9, 8],
+                Some(1),
+                vec![0, 2],
+            ),
+            (
+                vec![None, Some(4.0), Some(10.0)],
+                vec![0, 4, 10],
+                Some(2),
+                vec![],
+            ),
+            (vec![Some(7.3), Some(6.8)], vec![7, 6], Some(0), vec![1]),
+            (vec![Some(0.2), Some(0.1)], vec![1, 0], Some(0), vec![1]),
+            (vec![Some(10.0)], vec![10], Some(0), vec![]),
+            (vec![None, None], vec![0, 0], None, vec![]),
+            (vec![], vec![], None, vec![]),
+        ] {
+            let expected = Ranking { scores, best, near };
+            assert_eq!(ranked(&exact, "1"), expected, "{exact:?}");
+        }
+    }
+
+    #[test]
+    fn of_equals_each_is_the_best_for_some_pods_and_the_same_one_for_the_same_pod() {
+        let exact = [Some(10.0), Some(10.0), Some(10.0)];
+        let best = |pod: usize| ranked(&exact, &pod.to_string()).best;
+        let found: BTreeSet<_> = (0..40).filter_map(best).collect();
+        assert_eq!(found, BTreeSet::from([0, 1, 2]));
+        for pod in 0..40 {
+            assert_eq!(best(pod), best(pod));
+        }
+        let turned = rank(&exact, "7", |at| ["c", "a", "b"][at]).best.unwrap();
+        let there = ranked(&exact, "7").best.unwrap();
+        assert_eq!(["c", "a", "b"][turned], NAMES[there], "whatever the order");
+    }
+
+    #[test]
+    fn a_pod_without_a_demand_leaves_equals_equal() {
+        let found = without_lead(&[Some(10.0), None, Some(10.0)]);
+        assert_eq!((found.scores, found.best), (vec![10, 0, 10], None));
+        assert!(found.near.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_highest_score_is_given_once_and_the_order_is_kept(
+            exact in prop::collection::vec(prop::option::of(0.0..=10.0), 1..5), pod in any::<u64>(),
+        ) {
+            let found = ranked(&exact, &pod.to_string());
+            if let Some(best) = found.best {
+                let top = found.scores[best];
+                for (at, score) in exact.iter().enumerate() {
+                    prop_assert!(at == best || found.scores[at] < top);
+                    prop_assert!(score.is_some() || found.scores[at] == 0);
+                    prop_assert!(score.is_none_or(|score| score <= exact[best].unwrap() + EQUAL));
+                }
+            } else {
+                prop_assert!(exact.iter().all(Option::is_none));
+            }
+        }
+    }
+}

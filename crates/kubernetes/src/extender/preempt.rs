@@ -1,0 +1,201 @@
+//! Preemption: of the nodes on which kube-scheduler would evict somebody for a Pod, those where that
+//! helps.
+//!
+//! kube-scheduler chooses victims by requests. A node that stays over the line without them would
+//! refuse the Pod again when it comes to take its place, and others would have been evicted for
+//! nothing: such nodes are dropped. Nothing is ever added to what was proposed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
+use super::wire::WireError;
+use crate::pod::Pod;
+use evenkeel_core::placement::node_table::NodeState;
+use evenkeel_core::placement::preemption;
+use evenkeel_core::units::{Amount, Resources};
+
+/// The question: a Pod, and for each node the Pods that would have to go.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub pod: Pod,
+    /// The proposals by node, in the order of the nodes' names.
+    pub nodes: BTreeMap<Cow<'a, str>, Victims<'a>>,
+}
+
+/// The Pods that would be evicted from one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Victims<'a> {
+    pub uids: Vec<Cow<'a, str>>,
+    /// The evictions among them that violate a PodDisruptionBudget.
+    pub violations: i64,
+}
+
+#[derive(Deserialize)]
+struct Args<'a> {
+    #[serde(rename = "Pod", alias = "pod")]
+    pod: Pod,
+    #[serde(
+        borrow,
+        default,
+        rename = "NodeNameToMetaVictims",
+        alias = "nodeNameToMetaVictims"
+    )]
+    meta: Option<BTreeMap<Cow<'a, str>, Option<Proposal<MetaPod<'a>>>>>,
+    #[serde(
+        borrow,
+        default,
+        rename = "NodeNameToVictims",
+        alias = "nodeNameToVictims"
+    )]
+    whole: Option<BTreeMap<Cow<'a, str>, Option<Proposal<WholePod<'a>>>>>,
+}
+
+#[derive(Deserialize)]
+struct Proposal<P> {
+    #[serde(rename = "Pods", alias = "pods")]
+    pods: Option<Vec<P>>,
+    #[serde(default, rename = "NumPDBViolations", alias = "numPDBViolations")]
+    violations: i64,
+}
+
+#[derive(Deserialize)]
+struct MetaPod<'a> {
+    #[serde(borrow, rename = "UID", alias = "uid")]
+    uid: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct WholePod<'a> {
+    #[serde(borrow)]
+    metadata: WholeMeta<'a>,
+}
+
+#[derive(Deserialize)]
+struct WholeMeta<'a> {
+    #[serde(borrow)]
+    uid: Cow<'a, str>,
+}
+
+impl<'a> Request<'a> {
+    /// Reads the body of a call, in the form with whole Pods or in that with their UIDs.
+    ///
+    /// # Errors
+    /// A body that is no `ExtenderPreemptionArgs`.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WireError> {
+        let args: Args<'a> = serde_json::from_slice(body).map_err(WireError::Preemption)?;
+        let meta = args.meta.into_iter().flatten();
+        let meta = meta.map(|(node, victims)| (node, of(victims, |pod| pod.uid)));
+        let whole = args.whole.into_iter().flatten();
+        let whole = whole.map(|(node, victims)| (node, of(victims, |pod| pod.metadata.uid)));
+        Ok(Self {
+            pod: args.pod,
+            nodes: whole.chain(meta).collect(),
+        })
+    }
+}
+
+fn of<'a, P>(proposal: Option<Proposal<P>>, uid: impl Fn(P) -> Cow<'a, str>) -> Victims<'a> {
+    let (pods, violations) = proposal.map_or((None, 0), |given| (given.pods, given.violations));
+    Victims {
+        uids: pods.into_iter().flatten().map(uid).collect(),
+        violations,
+    }
+}
+
+/// The answer: whether each proposed node stays, in the order of [`Request::nodes`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preempted {
+    pub kept: Vec<bool>,
+    /// The reason for which nothing was judged; `None` where nodes were judged.
+    pub exemption: Option<Exemption>,
+}
+
+/// Judges each proposed node by the headroom rule once its victims have gone.
+///
+/// `relief` gives the load that would leave a node with these Pods and with those that are being
+/// deleted there already. A node whose load is an estimate stays as proposed.
+#[must_use]
+pub fn preempt(
+    request: &Request<'_>,
+    call: &Call<'_>,
+    relief: impl Fn(&str, &[Cow<'_, str>]) -> Resources<Amount>,
+) -> Preempted {
+    let proposed = |victims: &Victims<'_>| !victims.uids.is_empty();
+    let unjudged = |why| Preempted {
+        kept: request.nodes.values().map(proposed).collect(),
+        exemption: why,
+    };
+    let judgement = match Judgement::of(&request.pod, call) {
+        Ok(judgement) => judgement,
+        Err(why) => return unjudged(Some(why)),
+    };
+    let exemption = headroom_exemption(&request.pod).or_else(|| blind(call.snapshot));
+    if exemption.is_some() {
+        return unjudged(exemption);
+    }
+    // Nodes take it without headroom: any eviction that makes room by requests helps.
+    if judgement.relaxes(call, false) {
+        return unjudged(None);
+    }
+    let helps = |node: &NodeState, victims: &Victims<'_>| {
+        node.is_estimated()
+            || preemption::makes_room(
+                &judgement.demand.amounts,
+                &node.load,
+                &relief(&node.name, &victims.uids),
+                judgement.headroom,
+            )
+    };
+    let kept = request.nodes.iter().map(|(name, victims)| {
+        let node = call.snapshot.nodes.get(name);
+        proposed(victims) && node.is_none_or(|node| helps(node, victims))
+    });
+    Preempted {
+        kept: kept.collect(),
+        exemption: None,
+    }
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(rename = "NodeNameToMetaVictims")]
+    nodes: BTreeMap<&'a str, MetaVictims<'a>>,
+}
+
+#[derive(Serialize)]
+struct MetaVictims<'a> {
+    #[serde(rename = "Pods")]
+    pods: Vec<MetaVictim<'a>>,
+    #[serde(rename = "NumPDBViolations")]
+    violations: i64,
+}
+
+#[derive(Serialize)]
+struct MetaVictim<'a> {
+    #[serde(rename = "UID")]
+    uid: &'a str,
+}
+
+/// Writes the answer, which is in the form with UIDs whatever the question was in.
+#[must_use]
+pub fn answer(request: &Request<'_>, kept: &[bool]) -> Vec<u8> {
+    let nodes = request.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
+    let nodes = nodes.map(|((name, victims), _)| {
+        let pods = victims.uids.iter().map(|uid| MetaVictim { uid });
+        let victims = MetaVictims {
+            pods: pods.collect(),
+            violations: victims.violations,
+        };
+        (&**name, victims)
+    });
+    let answer = Answer {
+        nodes: nodes.collect(),
+    };
+    serde_json::to_vec(&answer).unwrap_or_else(|_| br#"{"NodeNameToMetaVictims":{}}"#.to_vec())
+}
+
+#[cfg(test)]
+mod tests;
