@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Checker;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
-use super::value::Number;
+use super::value::{Count, Number};
 use evenkeel_kubernetes::plan::overload;
 use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
 use evenkeel_kubernetes::written::Text;
@@ -23,6 +23,8 @@ section! {
         headroom_by_priority_class: BTreeMap<String, Number> = BTreeMap::new(),
         profile_threshold: Number = Number(0.15),
         no_headroom: NoHeadroomName = NoHeadroomName::default(),
+        // As in kube-scheduler's configuration that is printed.
+        percentage_of_nodes_to_score: Count = Count(100),
         // Autoscalers of nodes do not ask extenders, and would add no node for a Pod that fits by
         // their own arithmetic.
         relax_after: Text = "5m".into(),
@@ -110,6 +112,7 @@ impl PolicySections<'_> {
             headroom_by_priority_class,
             profile_threshold,
             no_headroom,
+            percentage_of_nodes_to_score,
             relax_after,
             normalization,
             significance,
@@ -131,6 +134,7 @@ impl PolicySections<'_> {
                 NoHeadroomName::Reject => NoHeadroom::Reject,
                 NoHeadroomName::Relax => NoHeadroom::Relax,
             },
+            nodes_to_score: nodes_to_score(*percentage_of_nodes_to_score, check),
             relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
             scoring: Scoring {
                 normalization: match normalization {
@@ -178,6 +182,14 @@ impl SchedulingSection {
             ..node_table::Settings::default()
         }
     }
+}
+
+fn nodes_to_score(Count(percent): Count, check: &mut Checker) -> NodesToScore {
+    NodesToScore::new(percent).unwrap_or_else(|| {
+        let accepted = "a whole number from 0 to 100, as kube-scheduler's configuration has it";
+        check.refuse_value("scheduling.percentageOfNodesToScore", percent, accepted);
+        NodesToScore::ALL
+    })
 }
 
 fn default_capacity(

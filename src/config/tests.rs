@@ -334,6 +334,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "above 0",
     ),
     (
+        "scheduling: {percentageOfNodesToScore: 101}",
+        "scheduling.percentageOfNodesToScore",
+        "a whole number from 0 to 100",
+    ),
+    (
         "scheduling: {overload: {taint: hard}}",
         "scheduling.overload.taint",
         "`off`, `prefer`, `enforce`",

@@ -172,7 +172,7 @@ mod tests {
     use crate::controller::writer::{self, Writer};
     use evenkeel_core::max_age;
     use evenkeel_core::placement::balance::{Normalization, Scoring};
-    use evenkeel_core::placement::{NoHeadroom, node_table};
+    use evenkeel_core::placement::{NoHeadroom, NodesToScore, node_table};
     use evenkeel_core::profile::ProfileTable;
     use evenkeel_core::units::{Ratio, Resources};
     use evenkeel_kubernetes::plan::Purpose;
@@ -186,6 +186,7 @@ mod tests {
             headroom_by_priority_class: [].into(),
             profile_threshold: Ratio::share(0.15).unwrap(),
             no_headroom: NoHeadroom::Reject,
+            nodes_to_score: NodesToScore::ALL,
             relax_after: None,
             scoring: Scoring::pure(Normalization::Joint),
             profiles: ProfileTable::default(),

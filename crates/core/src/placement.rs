@@ -14,6 +14,8 @@ pub mod preemption;
 pub mod ranking;
 pub mod usage;
 pub mod usage_history;
+mod window;
 
 pub use node_load::NodeLoad;
 pub use policy::{NoHeadroom, Policy, UnknownNoHeadroom};
+pub use window::NodesToScore;
