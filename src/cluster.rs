@@ -9,6 +9,7 @@
 
 pub mod access;
 mod autoscaling;
+mod history;
 pub mod metrics;
 pub mod owners;
 pub mod records;

@@ -65,6 +65,8 @@ pub struct Config {
     pub certificates: crate::certificates::Settings,
     /// Rules by which Pods are placed.
     pub policy: Policy,
+    /// Taints on overloaded nodes.
+    pub overload: plan::overload::Settings,
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
     pub scaling: plan::scaling::Settings,
@@ -204,6 +206,7 @@ impl Config {
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
+            overload: scheduling.overload.check(check),
             policy,
             metrics,
             writer: writer.check(&leader_election.timing, check),

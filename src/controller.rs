@@ -4,6 +4,7 @@
 pub(crate) mod fake_api;
 pub mod leadership;
 pub mod metrics;
+mod overload;
 mod queue;
 pub mod rounds;
 pub mod scaling;
@@ -12,6 +13,7 @@ pub mod writer;
 
 pub use leadership::{Elector, Leadership, Replica};
 pub use metrics::Metrics;
+pub use overload::OverloadWatch;
 pub use queue::WriteQueue;
 pub use rounds::Rounds;
 pub use switch::{WriteSwitch, Writes};

@@ -17,6 +17,6 @@ mod restore;
 pub use evenkeel_kubernetes::plan::uninstall::Extent;
 pub use gather::{gather, lapsed};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
-pub use leader::living_leader;
+pub use leader::{lapsed_extent, living_leader};
 pub use place::{Misplaced, misplaced};
 pub use restore::restore;

@@ -19,8 +19,13 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 
 fuzz_target!(|body: &[u8]| {
     if let Ok(request) = admission::Request::parse(body) {
-        let reviewed =
-            admission::review(&request, &opted_in(), &POLICY, jiff::Timestamp::UNIX_EPOCH);
+        let known = admission::Known {
+            snapshot: &opted_in(),
+            policy: &POLICY,
+            used: &admission::unused,
+            now: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let reviewed = admission::review(&request, &known);
         assert_json(&reviewed.body);
     }
     if let Ok(request) = extender::Request::parse(body) {

@@ -4,6 +4,7 @@
 //! answers that kube-scheduler was given, with the terms of each.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub struct PodExplanation {
     pub last_prioritize: Option<PastVerdict>,
     /// The node that kube-scheduler told it had chosen, likewise.
     pub last_notice: Option<Notice>,
+    /// Taints of overloaded nodes, such as `evenkeel.dev/overloaded=cpu:NoSchedule`.
+    pub overloaded: BTreeMap<String, String>,
     /// Terms of a decision on the newest snapshot.
     pub now: Explanation,
 }

@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Sources, yaml};
-    use evenkeel_kubernetes::admission::{Request, review};
+    use evenkeel_kubernetes::admission::{Known, Request, review, unused};
 
     /// The profile that the webhook gives to a Pod.
     fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &Policy) -> Option<String> {
@@ -260,7 +260,13 @@ mod tests {
         });
         let body = body.to_string();
         let request = Request::parse(body.as_bytes()).unwrap();
-        review(&request, snapshot, policy, jiff::Timestamp::UNIX_EPOCH).profile
+        let known = Known {
+            snapshot,
+            policy,
+            used: &unused,
+            now: jiff::Timestamp::UNIX_EPOCH,
+        };
+        review(&request, &known).profile
     }
 
     #[test]

@@ -29,7 +29,8 @@ Examples:
   evenkeel uninstall --expired                   put back bounds that nobody has held for an hour
 
 Bounds of HPAs and ScaledObjects, and replicas that CronHPAs have set, become the user's again, later
-edits of them included; what mode direct has put to sleep gets one replica. Annotations
+edits of them included; what mode direct has put to sleep gets one replica; taints of overloaded nodes
+go. Annotations
 that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
@@ -41,7 +42,8 @@ more: set evenkeel.dev/scaling: off on its objects first.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
 objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes only on
 what carries such a record, beside a leader too, and nothing while `writes: disabled` freezes everything,
-by the file of --config, else by the ConfigMap evenkeel. What has lapsed is told by the API server's clock.
+by the file of --config, else by the ConfigMap evenkeel. Taints it takes away once no leader has renewed the
+Lease for an hour. What has lapsed is told by the API server's clock.
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
 
@@ -139,8 +141,18 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
         output::warn("writes are disabled: nothing is put back");
         Inventory::default()
     } else {
-        let mut lapsed = uninstall::lapsed(client, now).await;
-        restore(client, &mut lapsed, Extent::Lapsed, now).await;
+        let namespace = &args.cluster.namespace;
+        let extent = uninstall::lapsed_extent(client, namespace, now).await;
+        let (extent, unread) = match extent {
+            Ok(extent) => (extent, None),
+            Err(error) => (Extent::Lapsed, Some(error.to_string())),
+        };
+        let mut lapsed = uninstall::lapsed(client, extent, now).await;
+        lapsed.unseen.extend(unread.map(|why| Unlisted {
+            what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
+            why,
+        }));
+        restore(client, &mut lapsed, extent, now).await;
         lapsed
     };
     Ok(Leftovers {

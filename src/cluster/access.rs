@@ -108,7 +108,13 @@ pub fn restoring() -> Vec<Access<'static>> {
         identity: Identity::CleanUp,
         ..everywhere(kind, &["list", "get", "patch"])
     };
-    BOUNDED.map(right).to_vec()
+    let lease = Access {
+        identity: Identity::CleanUp,
+        ..own(Kind::Lease, &["get"], &["evenkeel"], Need::Always)
+    };
+    // The nodes on which a leader that is gone left taints; its Lease says that it is.
+    let tainted = [right(Kind::Node), lease];
+    BOUNDED.map(right).into_iter().chain(tainted).collect()
 }
 
 /// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
@@ -134,7 +140,8 @@ pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [Access
 
 /// The rights that are needed beside those of the watches.
 const FURTHER: &[Access<'static>] = &[
-    // The annotation that wakes refused Pods, and the label that mirrors an opt-in.
+    // The annotation that wakes refused Pods, taints of overloaded nodes, and the label that mirrors an
+    // opt-in.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
     // Floors, and what is said of a target beside it; who else writes bounds is read when a floor

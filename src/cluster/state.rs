@@ -7,6 +7,8 @@ mod placing;
 mod scaling;
 mod second_scheduler;
 mod synced;
+mod taints;
+mod used;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +16,7 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 
 use super::autoscaling::Store;
+use super::history::History;
 use super::owners::Owner;
 use super::records::{NamespaceRecord, WaitingPod};
 use evenkeel_clock::Clock;
@@ -58,6 +61,7 @@ struct Shared {
     inner: Mutex<Inner>,
     snapshot: ArcSwap<Snapshot>,
     scaling: Mutex<Store>,
+    history: History,
 }
 
 impl ClusterState {
@@ -84,6 +88,7 @@ impl ClusterState {
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
+            history: History::default(),
         }))
     }
 
@@ -115,6 +120,7 @@ impl ClusterState {
                 .node_versions
                 .insert(node.name().into(), version(&node.metadata));
             inner.contacts.insert(node);
+            inner.follow_taints(node);
             inner.warn(Kind::Node, &node.metadata, &invalid);
         });
     }
@@ -125,6 +131,7 @@ impl ClusterState {
             inner.table.remove_node(name);
             inner.node_versions.remove(name);
             inner.contacts.remove(name);
+            inner.tainted.remove(name);
         });
     }
 
@@ -134,6 +141,7 @@ impl ClusterState {
             inner.table.retain_nodes(&keep);
             inner.node_versions.retain(|name, _| keep(name));
             inner.contacts.retain(&keep);
+            inner.tainted.retain(|name, _| keep(name));
         });
     }
 
@@ -157,6 +165,7 @@ impl ClusterState {
                 inner.warn(Kind::Pod, &pod.metadata, &demand.invalid);
             }
         });
+        self.0.history.apply(pod, &name, &demand);
         self.scaling().pods.apply(pod, name);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,10 @@ use super::capacities::{self, CapacitySection};
 use super::check::Checker;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
-use super::value::Number;
+use super::value::{Count, Number};
 use evenkeel_kubernetes::capacities::LabelledCapacity;
+use evenkeel_kubernetes::plan::overload;
+use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
 use evenkeel_kubernetes::written::Text;
 
 section! {
@@ -23,6 +25,8 @@ section! {
         headroom_by_priority_class: BTreeMap<String, Number> = BTreeMap::new(),
         profile_threshold: Number = Number(0.15),
         no_headroom: NoHeadroomName = NoHeadroomName::default(),
+        // As in kube-scheduler's configuration that is printed.
+        percentage_of_nodes_to_score: Count = Count(100),
         // Autoscalers of nodes do not ask extenders, and would add no node for a Pod that fits by
         // their own arithmetic.
         relax_after: Text = "5m".into(),
@@ -33,6 +37,15 @@ section! {
         capacities: Vec<CapacitySection> = Vec::new(),
         in_flight_timeout: Text = "10s".into(),
         notice_timeout: Text = "2s".into(),
+        overload: OverloadSection = OverloadSection::default(),
+    }
+
+    /// `scheduling.overload` as it is written.
+    OverloadSection {
+        // A taint also meets namespaces that have not opted in, and DaemonSets.
+        taint: TaintName = TaintName::default(),
+        key: Text = TaintKey::default().to_string().as_str().into(),
+        disk: bool = false,
     }
 
     /// `admission` as it is written.
@@ -58,6 +71,15 @@ pub(super) enum NoHeadroomName {
     #[default]
     Reject,
     Relax,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TaintName {
+    #[default]
+    Off,
+    Prefer,
+    Enforce,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -93,6 +115,7 @@ impl PolicySections<'_> {
             headroom_by_priority_class,
             profile_threshold,
             no_headroom,
+            percentage_of_nodes_to_score,
             relax_after,
             normalization,
             significance,
@@ -100,6 +123,7 @@ impl PolicySections<'_> {
             profiles,
             capacities: _,
             in_flight_timeout: _,
+            overload: _,
             notice_timeout: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
@@ -114,6 +138,7 @@ impl PolicySections<'_> {
                 NoHeadroomName::Reject => NoHeadroom::Reject,
                 NoHeadroomName::Relax => NoHeadroom::Relax,
             },
+            nodes_to_score: nodes_to_score(*percentage_of_nodes_to_score, check),
             relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
             scoring: Scoring {
                 normalization: match normalization {
@@ -127,6 +152,22 @@ impl PolicySections<'_> {
             default_capacity: default_capacity(network, disk, check),
             scheduler_name: scheduler_name.clone(),
             max_age,
+        }
+    }
+}
+
+impl OverloadSection {
+    pub(super) fn check(&self, check: &mut Checker) -> overload::Settings {
+        let Self { taint, key, disk } = self;
+        let parsed = key.as_ref().parse();
+        overload::Settings {
+            effect: match taint {
+                TaintName::Off => None,
+                TaintName::Prefer => Some(TaintEffect::PreferNoSchedule),
+                TaintName::Enforce => Some(TaintEffect::NoSchedule),
+            },
+            key: check.take("scheduling.overload.key", parsed, TaintKey::default()),
+            disk: *disk,
         }
     }
 }
@@ -150,6 +191,14 @@ impl SchedulingSection {
             ..node_table::Settings::default()
         }
     }
+}
+
+fn nodes_to_score(Count(percent): Count, check: &mut Checker) -> NodesToScore {
+    NodesToScore::new(percent).unwrap_or_else(|| {
+        let accepted = "a whole number from 0 to 100, as kube-scheduler's configuration has it";
+        check.refuse_value("scheduling.percentageOfNodesToScore", percent, accepted);
+        NodesToScore::ALL
+    })
 }
 
 fn default_capacity(

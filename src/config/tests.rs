@@ -13,6 +13,7 @@ use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::taint::TaintEffect;
 use jiff::SignedDuration;
 
 /// Loads `yaml` as a file called `config.yaml`.
@@ -112,6 +113,16 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(
         config.policy.scoring.normalization,
         Normalization::PerResource
+    );
+    assert_eq!(
+        config.overload,
+        plan::overload::Settings {
+            effect: Some(TaintEffect::NoSchedule),
+            key: "status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded"
+                .parse()
+                .unwrap(),
+            disk: true,
+        }
     );
     let scaling = plan::scaling::Settings {
         mode: Mode::Floor,
@@ -322,6 +333,21 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scheduling: {randomIndex: 0}",
         "scheduling.randomIndex",
         "above 0",
+    ),
+    (
+        "scheduling: {percentageOfNodesToScore: 101}",
+        "scheduling.percentageOfNodesToScore",
+        "a whole number from 0 to 100",
+    ),
+    (
+        "scheduling: {overload: {taint: hard}}",
+        "scheduling.overload.taint",
+        "`off`, `prefer`, `enforce`",
+    ),
+    (
+        "scheduling: {overload: {key: overloaded}}",
+        "scheduling.overload.key",
+        "PREFIX/evenkeel-overloaded",
     ),
     (
         "scheduling: {significance: 1.5}",

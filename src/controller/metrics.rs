@@ -67,6 +67,7 @@ pub struct Metrics {
     writes_enabled: Gauge,
     refused_pods: Gauge,
     refused_oldest_seconds: Gauge<f64, AtomicU64>,
+    overloaded_nodes: Gauge,
 }
 
 impl Metrics {
@@ -93,6 +94,11 @@ impl Metrics {
             "How long the longest waiting of them has waited",
             self.refused_oldest_seconds.clone(),
         );
+        registry.register(
+            "overloaded_nodes",
+            "Nodes that carry a taint of Evenkeel as overloaded",
+            self.overloaded_nodes.clone(),
+        );
     }
 
     pub(super) fn count(&self, purpose: Purpose, outcome: Outcome) {
@@ -112,6 +118,11 @@ impl Metrics {
     pub fn observe_switch(&self, switch: &WriteSwitch) {
         let enabled = switch.get() == Writes::Enabled;
         self.writes_enabled.set(i64::from(enabled));
+    }
+
+    pub(super) fn overloaded(&self, nodes: usize) {
+        let nodes = i64::try_from(nodes).unwrap_or(i64::MAX);
+        self.overloaded_nodes.set(nodes);
     }
 
     pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
 use super::metrics::Metrics;
+use super::overload::{self, OverloadWatch};
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
@@ -19,8 +20,9 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::extender::judgement::Call;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::overload::Tainting;
 use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
-use evenkeel_kubernetes::plan::{mirror, wake};
+use evenkeel_kubernetes::plan::{Write, mirror, wake};
 
 /// The time between two rounds: a woken Pod waits no longer than this for its headroom to be seen.
 const ROUND: SignedDuration = SignedDuration::from_secs(1);
@@ -35,6 +37,8 @@ pub struct Rounds {
     pub policy: Arc<Policy>,
     /// The limits on how often nodes are touched.
     pub wake: WakeSettings,
+    /// The samples by which overloaded nodes are tainted.
+    pub overload: OverloadWatch,
     /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
     /// The leadership, without which nothing is planned.
@@ -46,24 +50,31 @@ pub struct Rounds {
     pub metrics: Metrics,
 }
 
+/// What a leader remembers from round to round.
+#[derive(Debug, Default)]
+struct Memory {
+    wake: Wake,
+    tainting: Tainting,
+}
+
 impl Rounds {
     /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
     pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
         let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut wake = Wake::default();
+        let mut memory = Memory::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
                 let now = self.cluster.now();
-                self.round(&mut wake, now);
+                self.round(&mut memory, now);
                 observe();
             }
         };
         cancel.run_until_cancelled(rounds).await;
     }
 
-    fn round(&self, wake: &mut Wake, now: Timestamp) {
+    fn round(&self, memory: &mut Memory, now: Timestamp) {
         self.cluster.advance(now);
         let leads = self.leadership.is_leader(clock::instant());
         self.metrics.lead(leads);
@@ -73,18 +84,37 @@ impl Rounds {
             .map(|pod| now.duration_since(pod.since).as_secs_f64())
             .fold(0.0, f64::max);
         self.metrics.refused(waiting.len(), oldest);
-        let writes = self.switch.get() == Writes::Enabled;
-        if !leads || !writes || !self.cluster.snapshot().synced {
-            *wake = Wake::default();
+        let nodes = self.cluster.tainted_nodes();
+        let tainted = nodes.iter().filter(|node| node.candidate().tainted);
+        self.metrics.overloaded(tainted.count());
+        let writes = self.switch.get();
+        let plans = leads && self.cluster.snapshot().synced;
+        if !plans || writes != Writes::Enabled {
+            *memory = Memory::default();
+        }
+        if !plans {
             return;
         }
+        if writes != Writes::Enabled {
+            self.put_all(overload::restored(writes, &nodes));
+            return;
+        }
+        let Memory { wake, tainting } = memory;
         let mut failed = self.queue.take_failed().into_iter();
         if failed.any(|object| object.is(Kind::Node)) {
             wake.failed();
         }
         self.wake(wake, &waiting, now);
         self.mirror();
+        let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
+        self.put_all(taints);
         self.tell(now);
+    }
+
+    fn put_all(&self, writes: Vec<Write>) {
+        for write in writes {
+            self.queue.put(write);
+        }
     }
 
     fn wake(&self, wake: &mut Wake, waiting: &[WaitingPod], now: Timestamp) {
@@ -142,10 +172,11 @@ mod tests {
     use crate::controller::writer::{self, Writer};
     use evenkeel_core::max_age;
     use evenkeel_core::placement::balance::{Normalization, Scoring};
-    use evenkeel_core::placement::{NoHeadroom, node_table};
+    use evenkeel_core::placement::{NoHeadroom, NodesToScore, node_table};
     use evenkeel_core::profile::ProfileTable;
     use evenkeel_core::units::{Ratio, Resources};
     use evenkeel_kubernetes::capacities::Capacities;
+    use evenkeel_kubernetes::plan::overload::Settings as Taints;
     use evenkeel_kubernetes::plan::{Purpose, Write};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -156,6 +187,7 @@ mod tests {
             headroom_by_priority_class: [].into(),
             profile_threshold: Ratio::share(0.15).unwrap(),
             no_headroom: NoHeadroom::Reject,
+            nodes_to_score: NodesToScore::ALL,
             relax_after: None,
             scoring: Scoring::pure(Normalization::Joint),
             profiles: ProfileTable::default(),
@@ -201,6 +233,7 @@ mod tests {
             cluster: cluster(),
             policy: Arc::new(policy()),
             wake: WakeSettings::default(),
+            overload: OverloadWatch::new(Taints::default(), max_age::DEFAULT, NOW),
             queue,
             leadership,
             switch: WriteSwitch::new(Writes::Enabled),
@@ -220,17 +253,17 @@ mod tests {
         for kind in WATCHED {
             follower.cluster.set_synced(kind);
         }
-        follower.round(&mut Wake::default(), NOW);
+        follower.round(&mut Memory::default(), NOW);
         assert_eq!(writer.queued(), []);
 
         let (leader, writer) = rounds(Leadership::leading());
-        let mut wake = Wake::default();
-        leader.round(&mut wake, NOW);
+        let mut memory = Memory::default();
+        leader.round(&mut memory, NOW);
         assert_eq!(writer.queued(), [], "not all has been listed");
         for kind in WATCHED {
             leader.cluster.set_synced(kind);
         }
-        leader.round(&mut wake, NOW);
+        leader.round(&mut memory, NOW);
         let planned = writer.queued();
         let all = [
             Purpose::WakePods,
@@ -239,7 +272,7 @@ mod tests {
         ];
         assert_eq!(purposes(&planned), all.map(Purpose::as_str));
         // What was told and woken is not told and woken again; the label is still missing.
-        leader.round(&mut wake, NOW);
+        leader.round(&mut memory, NOW);
         assert_eq!(
             purposes(&writer.queued()),
             [Purpose::MirrorNamespace.as_str()]
@@ -252,14 +285,14 @@ mod tests {
         for kind in WATCHED {
             leader.cluster.set_synced(kind);
         }
-        let mut wake = Wake::default();
+        let mut memory = Memory::default();
         for writes in [Writes::Disabled, Writes::Restore] {
             leader.switch.set(writes);
-            leader.round(&mut wake, NOW);
+            leader.round(&mut memory, NOW);
             assert_eq!(writer.queued(), [], "{writes:?}");
         }
         leader.switch.set(Writes::Enabled);
-        leader.round(&mut wake, NOW);
+        leader.round(&mut memory, NOW);
         assert_eq!(
             writer.queued().len(),
             3,

@@ -48,6 +48,8 @@ impl Writes {
             | Purpose::ScalingReplicas
             | Purpose::ScalingStatus
             | Purpose::ScalingEvent
+            | Purpose::OverloadTaint
+            | Purpose::OverloadEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

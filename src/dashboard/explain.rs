@@ -105,6 +105,7 @@ fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExpla
         last_filter: None,
         last_prioritize: None,
         last_notice: None,
+        overloaded: cluster.overloaded(),
         now,
     })
 }

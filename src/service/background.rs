@@ -152,6 +152,7 @@ fn rounds(
         cluster: parts.cluster.clone(),
         policy: Arc::new(parts.config.policy.clone()),
         wake: parts.config.wake,
+        overload: parts.overload.clone(),
         queue: queue.clone(),
         leadership,
         switch: parts.switch.clone(),

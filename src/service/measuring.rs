@@ -43,6 +43,7 @@ pub(super) fn start(
         parts.instruments.measuring.clone(),
     );
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
+    let overload = parts.overload.clone();
     let (newest, rounds) = watch::channel(None);
     let known_to = prometheus.clone();
     let each = move |update: crate::metrics::Update| {
@@ -51,6 +52,9 @@ pub(super) fn start(
         }
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
+        overload.observe(&cluster.snapshot().nodes, &round.usage, update.at);
+        let (remembering, usage) = (cluster.clone(), Arc::clone(&round.usage));
+        tokio::task::spawn_blocking(move || remembering.remember_usage(&usage, update.at));
         samples.put(&round, update.at);
         newest.send_replace(Some(round));
     };

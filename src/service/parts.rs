@@ -9,7 +9,7 @@ use super::{client, reload};
 use crate::cluster::{self, ClusterState};
 use crate::config::Config;
 use crate::controller::scaling::{Samples, ServedLoads, Traces};
-use crate::controller::{self, Replica, WriteSwitch};
+use crate::controller::{self, OverloadWatch, Replica, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, handlers};
 use evenkeel_clock::Clock;
@@ -44,6 +44,7 @@ pub(super) struct Parts {
     pub(super) readiness: Readiness,
     pub(super) instruments: Instruments,
     pub(super) scaling: Scaling,
+    pub(super) overload: OverloadWatch,
 }
 
 /// Parts of the scaling loop that others read or write too.
@@ -84,6 +85,11 @@ impl Parts {
                 cluster.clone(),
                 policy,
                 instruments.handlers.clone(),
+            ),
+            overload: OverloadWatch::new(
+                config.overload.clone(),
+                config.policy.max_age,
+                cluster.now(),
             ),
             cluster,
             switch: WriteSwitch::new(config.writes),

@@ -14,7 +14,7 @@ use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
-use evenkeel_kubernetes::plan::uninstall::{BOUNDED, WRITTEN, traces};
+use evenkeel_kubernetes::plan::uninstall::{BOUNDED, Extent, WRITTEN, traces};
 use evenkeel_kubernetes::scaled_kind::{ScaledKind, Unscalable};
 
 /// The most objects in one answer.
@@ -32,11 +32,15 @@ pub async fn gather(
     now: Timestamp,
 ) -> Inventory {
     let mut found = Inventory::default();
+    let look = Look {
+        extent: Extent::All,
+        now,
+    };
     for scaled in kinds {
         match look_in_any_version(client, scaled).await {
             Ok(Some(kind)) => {
                 let kind = Kind::Custom(kind.into_kind());
-                marked(client, kind, now, &mut found).await;
+                marked(client, kind, look, &mut found).await;
             }
             // There are no objects of it, or none that was ever written on.
             Ok(None) | Err(LookError::Unscalable(Unscalable::OfTheCluster)) => {}
@@ -53,7 +57,7 @@ pub async fn gather(
         }
     }
     for kind in WRITTEN {
-        marked(client, kind, now, &mut found).await;
+        marked(client, kind, look, &mut found).await;
     }
     for (place, kind) in installation::KINDS {
         owned(client, place, kind, namespace, &mut found).await;
@@ -63,15 +67,26 @@ pub async fn gather(
 }
 
 /// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
-/// should have put them back is gone.
-pub async fn lapsed(client: &Client, now: Timestamp) -> Inventory {
+/// should have put them back is gone; and where no leader has been for as long, tainted nodes.
+pub async fn lapsed(client: &Client, extent: Extent, now: Timestamp) -> Inventory {
     let mut found = Inventory::default();
+    let look = Look { extent, now };
     for kind in BOUNDED {
-        marked(client, kind, now, &mut found).await;
+        marked(client, kind, look, &mut found).await;
     }
-    found.marks.retain(|mark| mark.has_lapsed);
+    if extent == Extent::Abandoned {
+        marked(client, Kind::Node, look, &mut found).await;
+    }
+    found.marks.retain(|mark| mark.is_due);
     found.yours.clear();
     found
+}
+
+/// What is looked for, and when.
+#[derive(Clone, Copy)]
+struct Look {
+    extent: Extent,
+    now: Timestamp,
 }
 
 /// The right to list a kind as `kubectl auth can-i` takes it.
@@ -81,11 +96,12 @@ fn right(kind: Kind, place: &str) -> String {
 
 /// Looks for what was written on the objects of one kind: of each page only what was written is kept,
 /// since ten thousand autoscalers are hundreds of megabytes.
-async fn marked(client: &Client, kind: Kind, now: Timestamp, found: &mut Inventory) {
+async fn marked(client: &Client, kind: Kind, look: Look, found: &mut Inventory) {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
     let mut noted = Inventory::default();
-    let note = |object: DynamicObject| note(kind, &object, now, &mut noted);
-    let read = if kind.bounds_fields().is_some() {
+    let note = |object: DynamicObject| note(kind, &object, look, &mut noted);
+    // Bounds and taints stand in specs.
+    let read = if kind.bounds_fields().is_some() || kind == Kind::Node {
         for_each(&api, ListParams::default(), note).await
     } else {
         metadata(&api, note).await
@@ -121,7 +137,8 @@ async fn metadata(
     }
 }
 
-fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
+fn note(kind: Kind, of: &DynamicObject, look: Look, found: &mut Inventory) {
+    let Look { extent, now } = look;
     let traces = traces(kind, &json!(of), now);
     let object = Object {
         kind: kind.as_str().to_owned(),
@@ -137,7 +154,7 @@ fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
     if traces.is_clean() {
         return;
     }
-    let has_lapsed = traces.have_lapsed(now);
+    let is_due = traces.are_due(extent, now);
     let (bounds, damaged) = match traces.bounds {
         Some(Ok(bounds)) => (Some(bounds), None),
         Some(Err(refused)) => (None, Some(refused.error)),
@@ -149,9 +166,10 @@ fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
         user_bounds: bounds.as_ref().map(ObservedBounds::user),
         bounds_now: bounds.as_ref().map(ObservedBounds::found),
         damaged,
-        has_lapsed,
+        is_due,
         annotations: traces.annotations,
         label: traces.label.then_some(ENABLED),
+        taints: traces.taints,
         outcome: None,
     });
 }

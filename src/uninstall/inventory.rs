@@ -61,16 +61,18 @@ pub struct Mark {
     /// The error, where its record is taken for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
-    /// True where nobody has held the bounds for so long that whoever should have put them back is
-    /// gone.
+    /// True where whoever should have put it back is gone.
     #[serde(skip)]
-    pub has_lapsed: bool,
+    pub is_due: bool,
     /// Annotations that Evenkeel wrote, beside the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<&'static str>,
     /// The label that mirrors an annotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<&'static str>,
+    /// Taints that Evenkeel set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<String>,
     /// The outcome, once it was to be taken away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,

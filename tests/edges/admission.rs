@@ -13,11 +13,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use evenkeel::cluster::ClusterState;
+use evenkeel::cluster::owners::Owner;
 use evenkeel::server::paths::MUTATE;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
-use evenkeel_kubernetes::admission::{Outcome, Request, review};
+use evenkeel_core::placement::usage::{PodName, UsageSample};
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, unused};
+use evenkeel_kubernetes::demand::{self, DemandSource};
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
+use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -469,7 +475,13 @@ fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
     let mut snapshot = Snapshot::clone(&cluster.snapshot());
     for (synced, outcome) in [(true, Outcome::Patched), (false, Outcome::NotSynced)] {
         snapshot.synced = synced;
-        let reviewed = review(&request, &snapshot, &policy(), clock::now());
+        let known = Known {
+            snapshot: &snapshot,
+            policy: &policy(),
+            used: &unused,
+            now: clock::now(),
+        };
+        let reviewed = review(&request, &known);
         assert_eq!(reviewed.outcome, outcome);
         let answer: Value = serde_json::from_slice(&reviewed.body).unwrap();
         assert_eq!(answer["response"]["allowed"], true);
@@ -499,6 +511,68 @@ async fn caps_are_demand_where_that_is_configured() {
         "{ours:?}"
     );
     assert_eq!(ours["evenkeel.dev/profile"], "network");
+}
+
+/// A running Pod of the ReplicaSet with this UID.
+fn running(name: &str, replica_set: &str) -> Value {
+    let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1",
+        "uid": replica_set, "controller": true});
+    json!({"metadata": {"name": name, "namespace": NAMESPACE, "uid": name,
+            "ownerReferences": [owner]},
+        "spec": {"nodeName": "a", "containers": [{"name": "app"}]},
+        "status": {"phase": "Running"}})
+}
+
+/// The first rollout of a Deployment has run for a while, and the Pods of the next one say nothing of what
+/// they need; one of them claims by itself what only admission may say.
+#[tokio::test]
+async fn what_the_pods_of_a_workload_have_used_is_the_demand_of_new_ones() {
+    let cluster = nodes();
+    add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
+    let mut review = recorded("pod-create-from-deployment");
+    let next = review["request"]["object"]["metadata"]["ownerReferences"][0]["uid"].clone();
+    for replica_set in ["rs-1", next.as_str().unwrap()] {
+        let owner = Owner::new("apps/v1", "Deployment", "web");
+        cluster.apply_owner(Kind::ReplicaSet, replica_set, Some(owner));
+    }
+    let now = clock::now();
+    let pod = serde_json::from_value(running("web-1-a", "rs-1")).unwrap();
+    cluster.apply_pod(&pod, now);
+    let mut round = UsageSample::default();
+    let used = [300, 64 << 20, 1 << 26, 5_000_000, 1 << 30].map(|used| Some(Amount::new(used)));
+    round.insert_pod(&PodName::new(NAMESPACE, "web-1-a"), &Resources::new(used));
+    let service = Asked::new(cluster.clone(), policy());
+    let object = &mut review["request"]["object"];
+    object["spec"]["containers"][0]["resources"] = json!({"requests": {"memory": "128Mi"}});
+    let forged = r#"{"cpu":999999,"history":["cpu"]}"#;
+    object["metadata"]["annotations"] = json!({"evenkeel.dev/demand": forged});
+    let demand = async |review: &Value| {
+        let patched = ask(&service, review).await.patched.unwrap();
+        let ours = ours(&patched);
+        let demand: Value = serde_json::from_str(&ours["evenkeel.dev/demand"]).unwrap();
+        (demand, ours["evenkeel.dev/profile-source"].clone(), patched)
+    };
+    let (before, source, _) = demand(&review).await;
+    assert_eq!(before["cpu"], 0, "nothing is known yet");
+    assert_eq!(
+        (&before["history"], source.as_str()),
+        (&Value::Null, "requests")
+    );
+    for _ in 0..12 {
+        cluster.remember_usage(&round, now);
+    }
+    let (after, source, patched) = demand(&review).await;
+    let history = json!(["cpu", "networkIo", "diskIo", "disk"]);
+    assert_eq!((&after["history"], source.as_str()), (&history, "history"));
+    assert_eq!(after["memory"], 128 << 20, "that is requested");
+    let cpu = after["cpu"].as_u64().unwrap();
+    assert!((300..320).contains(&cpu), "{after}");
+    // The scheduler counts what admission has written.
+    let pod: Pod = serde_json::from_value(patched).unwrap();
+    let counted = demand::demand(&pod, false);
+    assert_eq!(counted.amounts[Resource::Cpu], Amount::new(cpu));
+    assert_eq!(counted.sources[Resource::Cpu], DemandSource::History);
+    assert_eq!(counted.sources[Resource::Memory], DemandSource::Requests);
 }
 
 #[tokio::test]

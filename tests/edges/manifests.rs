@@ -20,6 +20,7 @@ use evenkeel::service::Ending;
 use evenkeel_kubernetes::plan::Operation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
+use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
 use serde_json::{Value, json};
 
 use read::{
@@ -702,10 +703,11 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
         .iter()
         .flat_map(|rule| strings(&rule["resources"]))
         .collect();
-    let patched: BTreeSet<_> = needed.into_iter().map(|right| right.resource).collect();
+    let patched = needed.into_iter().filter(|right| right.verb == "patch");
+    let patched: BTreeSet<_> = patched.map(|right| right.resource).collect();
     assert_eq!(guarded, patched);
     let own = named(&policy["variables"], "own")["expression"].to_string();
-    for annotation in [code::BOUNDS, code::SCALING_STATUS] {
+    for annotation in [code::BOUNDS, code::SCALING_STATUS, code::HEADROOM_RETURNED] {
         assert!(own.contains(annotation), "{annotation}");
     }
     let kind = "ValidatingAdmissionPolicyBinding";
@@ -788,6 +790,7 @@ fn writes_are_narrowed_to_what_is_written() {
         "minReplicaCount",
         "maxReplicaCount",
         "replicas",
+        "taints",
     ];
     assert_eq!(variable("bounds"), BTreeSet::from(bounds));
     let binding = find(
@@ -1135,6 +1138,43 @@ fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
     }
     let binding = find(&objects, "ClusterRoleBinding", "evenkeel-custom-kinds");
     assert_eq!(binding["subjects"][0]["name"], Identity::Service.account());
+}
+
+/// Whoever could set taints could keep all Pods from every node: the base lets none be set.
+#[test]
+fn taints_are_set_only_with_their_component() {
+    let may_taint = |objects: &[Value]| {
+        let policy = find(objects, "ValidatingAdmissionPolicy", "evenkeel-writes");
+        named(&policy["spec"]["variables"], "mayTaint")["expression"].clone()
+    };
+    let objects = base();
+    assert_eq!(may_taint(&objects), "false");
+    assert_eq!(configuration(&objects).overload.effect, None);
+    let Some(objects) = built("deploy/overlays/overload-taints") else {
+        return;
+    };
+    assert_eq!(may_taint(&objects), "true");
+    let effect = configuration(&objects).overload.effect;
+    assert_eq!(effect, Some(TaintEffect::NoSchedule));
+}
+
+/// The keys that the guards take for Evenkeel's are those that the configuration accepts.
+#[test]
+fn the_guards_know_the_keys_of_taints() {
+    let objects = base();
+    for policy in ["evenkeel-writes", "evenkeel-restores"] {
+        let policy = find(&objects, "ValidatingAdmissionPolicy", policy)["spec"].to_string();
+        for (key, name) in [
+            (TaintKey::default().to_string(), "evenkeel.dev/overloaded"),
+            ("x/evenkeel-overloaded".to_owned(), "/evenkeel-overloaded"),
+        ] {
+            assert!(key.parse::<TaintKey>().is_ok() && key.ends_with(name));
+            assert!(
+                policy.contains(&format!("\\\"{name}\\\"")),
+                "{name} in {policy}"
+            );
+        }
+    }
 }
 
 /// Applying it would take the group away from whoever holds it.

@@ -165,6 +165,81 @@ fn the_clean_up_may_only_put_back() {
     });
 }
 
+/// Taints can keep every Pod from every node.
+#[test]
+fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        manifests::grant(&plane.client, "deploy/overlays/overload-taints").await;
+        let evenkeel = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
+        let evenkeel = client(evenkeel).await;
+        let node = json!({"metadata": {"name": TAINTED}});
+        let node = serde_json::from_value(node).expect("a node");
+        let nodes: Api<Node> = Api::all(plane.client.clone());
+        let made = nodes.create(&PostParams::default(), &node).await;
+        made.expect("the node is made");
+        let foreign = taint("gpu", "NoSchedule");
+        let set = taints(&plane.client, &[&foreign]).await;
+        set.expect("the API server's own is taken away");
+        let ours = taint("evenkeel.dev/overloaded", "NoSchedule");
+        // The guard of the base, obeyed at first, lets no taint through.
+        eventually("the component's guard is obeyed", async || {
+            let answer = taints(&evenkeel, &[&foreign, &ours]).await;
+            answer.map(drop).map_err(|error| error.to_string())
+        })
+        .await;
+        let evicting = taint("evenkeel.dev/overloaded", "NoExecute");
+        let other = taint("example.com/other", "NoSchedule");
+        for refused in [
+            vec![&foreign, &evicting],
+            vec![&ours],
+            vec![&foreign, &ours, &other],
+        ] {
+            let answer = taints(&evenkeel, &refused).await;
+            assert!(answer.is_err(), "{refused:?}: {answer:?}");
+        }
+        let softer = taint("x.example/evenkeel-overloaded", "PreferNoSchedule");
+        for allowed in [vec![&softer, &foreign], vec![&foreign, &softer]] {
+            let answer = taints(&evenkeel, &allowed).await;
+            assert!(answer.is_ok(), "{allowed:?}: {answer:?}");
+        }
+        the_clean_up_takes_taints_away(plane, [&foreign, &softer, &ours]).await;
+    });
+}
+
+/// Takes one taint of Evenkeel away and sets none, beside one that is somebody else's.
+async fn the_clean_up_takes_taints_away(
+    plane: &ControlPlane,
+    [foreign, softer, ours]: [&Value; 3],
+) {
+    let clean_up = by_account(plane, "evenkeel-restore", &[]).await;
+    eventually("the clean-up's guard is obeyed", async || {
+        let answer = taints(&clean_up, &[foreign, softer, ours]).await;
+        let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("clean-up may"));
+        holds(refused, || format!("{answer:?}"))
+    })
+    .await;
+    let answer = taints(&clean_up, &[softer]).await;
+    assert!(answer.is_err(), "{answer:?}");
+    let answer = taints(&clean_up, &[foreign]).await.expect("it goes");
+    let left = answer.spec.and_then(|spec| spec.taints).unwrap_or_default();
+    let keys: Vec<_> = left.into_iter().map(|taint| taint.key).collect();
+    assert_eq!(keys, ["gpu"]);
+}
+
+const TAINTED: &str = "tainted";
+
+fn taint(key: &str, effect: &str) -> Value {
+    json!({"key": key, "value": "cpu", "effect": effect})
+}
+
+/// Makes these the taints of the node, by whoever `client` is.
+async fn taints(client: &Client, taints: &[&Value]) -> kube::Result<Node> {
+    let change = Patch::Merge(json!({"spec": {"taints": taints}}));
+    let nodes: Api<Node> = Api::all(client.clone());
+    nodes.patch(TAINTED, &PatchParams::default(), &change).await
+}
+
 /// A record of the user's 2 replicas, where a CronHPA asks for 6.
 const COUNT: &str = r#"{"user":{"min":2,"max":2147483647},"written":{"min":6,"max":2147483647}}"#;
 
@@ -461,15 +536,31 @@ fn written(bounds: &Value) -> Value {
 /// Whoever may patch a node could drain it, tell another capacity of it, or have Pods flee from it.
 fn node() -> Case {
     let wake = |value| annotated("evenkeel.dev/headroom-returned", &value);
+    // The API server adds it to each new node.
+    let added = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+    let taints = |taints: &[Value]| {
+        let all = [taints, std::slice::from_ref(&added)].concat();
+        json!({"spec": {"taints": all}})
+    };
+    let kept = json!({"key": "gpu", "effect": "NoSchedule"});
+    let own = json!({"key": "evenkeel.dev/overloaded", "value": "cpu", "effect": "NoSchedule"});
+    let another = json!({"key": "a/evenkeel-overloaded", "effect": "NoSchedule"});
     Case {
         group: "",
         version: "v1",
         kind: "Node",
-        spec: json!({}),
-        allowed: vec![wake(json!("2026-01-01T00:00:00Z")), wake(Value::Null)],
+        spec: json!({"taints": [kept, own]}),
+        allowed: vec![
+            wake(json!("2026-01-01T00:00:00Z")),
+            wake(Value::Null),
+            taints(std::slice::from_ref(&kept)),
+        ],
         refused: vec![
             json!({"spec": {"unschedulable": true}}),
             json!({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}),
+            taints(&[]),
+            taints(&[kept.clone(), own.clone(), another]),
+            taints(&[own]),
             json!({"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}),
             annotated("evenkeel.dev/network-capacity", &json!("1Tbps")),
             annotated("evenkeel.dev/bounds", &json!("{}")),

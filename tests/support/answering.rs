@@ -21,7 +21,7 @@ use evenkeel::server::{self, BodyPace, Metrics};
 use evenkeel::telemetry::{self, Registry};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{self, Ratio, Resources};
 use evenkeel_kubernetes::capacities::Capacities;
@@ -44,6 +44,7 @@ pub(crate) fn policy() -> Policy {
         headroom_by_priority_class: [].into(),
         profile_threshold: Ratio::share(0.15).expect("a share"),
         no_headroom: NoHeadroom::Reject,
+        nodes_to_score: NodesToScore::ALL,
         relax_after: Some(SignedDuration::from_mins(5)),
         scoring: Scoring::pure(Normalization::Joint),
         profiles: ProfileTable::default(),

@@ -61,6 +61,8 @@ struct Inner {
     traffic: Option<(Load, Load)>,
     namespace: String,
     workload: String,
+    /// The nodes with the cores that are used on them.
+    nodes: Vec<(String, f64)>,
     pods: Vec<String>,
     fault: Fault,
     ranges: usize,
@@ -108,6 +110,7 @@ impl Prometheus {
             traffic: None,
             namespace: namespace.to_owned(),
             workload: workload.to_owned(),
+            nodes: vec![(NODE.to_owned(), 1.0)],
             pods: Vec::new(),
             fault: Fault::None,
             ranges: 0,
@@ -132,6 +135,14 @@ impl Handle {
     /// From now on these Pods share the load.
     pub(crate) fn set_pods(&self, pods: &[String]) {
         lock(&self.0).pods = pods.to_vec();
+    }
+
+    /// From now on these nodes are measured, with so many cores in use.
+    pub(crate) fn set_nodes(&self, nodes: &[(&str, f64)]) {
+        let nodes = nodes
+            .iter()
+            .map(|(name, cores)| ((*name).to_owned(), *cores));
+        lock(&self.0).nodes = nodes.collect();
     }
 
     /// From now on this is the load.
@@ -205,17 +216,22 @@ impl Inner {
     fn vector(&self, query: &str) -> Vec<Value> {
         let now = self.clock.now();
         let of = |labels: Value, value: f64| json!({"metric": labels, "value": [seconds(now), value.to_string()]});
-        let node = || json!({"node": NODE});
+        let of_nodes = |value: &dyn Fn(f64) -> f64| {
+            let nodes = self.nodes.iter();
+            nodes
+                .map(|(name, cores)| of(json!({"node": name}), value(*cores)))
+                .collect()
+        };
         if query.contains("timestamp(") {
             let at = match self.fault {
                 Fault::Behind => now - OFF,
                 Fault::Ahead => now + OFF,
                 _ => now,
             };
-            return vec![of(node(), seconds(at))];
+            return of_nodes(&|_| seconds(at));
         }
         if query.starts_with("node_") {
-            return vec![of(node(), 1.0)];
+            return of_nodes(&|cores| if query == "node_cpu" { cores } else { 1.0 });
         }
         if query == ORDERS {
             return vec![of(json!({}), 100.0 * (self.load)(now))];

@@ -12,6 +12,7 @@ mod faults;
 mod floor;
 mod gate;
 mod models;
+mod overload;
 mod processes;
 mod signals;
 mod traffic;

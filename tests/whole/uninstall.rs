@@ -122,7 +122,8 @@ async fn plant_marks(client: &Client) {
         "/api/v1/nodes",
         &json!({"metadata": {"name": "node-1", "annotations": {
         "evenkeel.dev/headroom-returned": "2026-03-01T08:00:00Z",
-        "evenkeel.dev/network-capacity": "10Gbps"}}}),
+        "evenkeel.dev/network-capacity": "10Gbps"}}, "spec": {"taints": [
+            {"key": "gpu", "effect": "NoSchedule"}, overloaded()]}}),
     )
     .await;
     create(
@@ -143,6 +144,25 @@ async fn plant_marks(client: &Client) {
     set["metadata"]["name"] = json!("store");
     set["spec"]["serviceName"] = json!("store");
     create(client, &path("shop", "apps/v1/statefulsets"), &set).await;
+}
+
+/// The taint of an overloaded node, with a key of the operator's choice.
+fn overloaded() -> Value {
+    json!({"key": "team.example/evenkeel-overloaded", "value": "cpu", "effect": "NoSchedule"})
+}
+
+/// The keys of a node's taints, without the one that the API server adds to each new node.
+async fn taint_keys(client: &Client, node: &str) -> Vec<String> {
+    let node = get(client, &format!("/api/v1/nodes/{node}")).await;
+    let taints = node["spec"]["taints"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let keys = taints
+        .iter()
+        .map(|taint| taint["key"].as_str().unwrap().to_owned());
+    keys.filter(|key| key != "node.kubernetes.io/not-ready")
+        .collect()
 }
 
 const MARKED: [&str; 6] = [
@@ -326,6 +346,7 @@ fn everything_that_is_left_is_listed_and_nothing_is_changed() {
         for part in [
             "bounds 6 to 10, the user's 2 to 10",
             "label evenkeel.dev/enabled",
+            "taint team.example/evenkeel-overloaded=cpu:NoSchedule",
             "kubectl delete apiservice v1beta1.external.metrics.k8s.io; kubectl delete -k FOLDER, that of \
              your overlay with the components cert-manager, second-scheduler, external-metrics",
         ] {
@@ -344,6 +365,7 @@ fn what_was_written_is_taken_back_and_what_users_wrote_stays() {
         for mark in called.json()["marks"].as_array().unwrap() {
             assert_eq!(mark["outcome"], "restored", "{mark}");
         }
+        assert_eq!(taint_keys(client, "node-1").await, ["gpu"]);
         let web = get(client, &one("web")).await;
         assert_eq!(web["spec"]["minReplicas"], 2);
         assert_eq!(
@@ -517,6 +539,27 @@ fn what_nobody_has_held_for_an_hour_is_put_back_beside_a_leader_and_nothing_else
         let again = evenkeel(server, &["--expired", "--config", config, "-o", "json"]).await;
         assert_eq!((again.code, again.objects("marks")), (0, vec![]));
     });
+}
+
+/// Beside a leader that lives, taints are the leader's.
+#[test]
+fn taints_go_once_no_leader_has_been_there_for_an_hour() {
+    for (age, code, left) in [(59, 0, true), (61, 0, false)] {
+        with_settings(settings(), async |server, client| {
+            let node = json!({"metadata": {"name": "hot"}, "spec": {"taints": [
+                {"key": "gpu", "effect": "NoExecute"}, overloaded()]}});
+            create(client, "/api/v1/nodes", &node).await;
+            let renewed = evenkeel_clock::now() - SignedDuration::from_mins(age);
+            hold_lease(client, renewed).await;
+            let call = ["--expired", "--set", "writes=enabled", "-o", "json"];
+            let called = evenkeel(server, &call).await;
+            assert_eq!(called.code, code, "{}", called.stderr);
+            let found = taint_keys(client, "hot").await;
+            let ours = overloaded()["key"].as_str().unwrap().to_owned();
+            assert_eq!(found.contains(&ours), left, "{age} {found:?}");
+            assert!(found.contains(&"gpu".to_owned()), "{age} {found:?}");
+        });
+    }
 }
 
 async fn hold_lease(client: &Client, renewed: Timestamp) {

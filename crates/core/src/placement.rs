@@ -9,10 +9,14 @@ pub mod headroom;
 pub mod in_tree;
 mod node_load;
 pub mod node_table;
+pub mod overload;
 mod policy;
 pub mod preemption;
 pub mod ranking;
 pub mod usage;
+pub mod usage_history;
+mod window;
 
 pub use node_load::NodeLoad;
 pub use policy::{NoHeadroom, Policy, UnknownNoHeadroom};
+pub use window::NodesToScore;

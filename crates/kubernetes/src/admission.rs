@@ -5,10 +5,9 @@
 //! the Pod here before it is sent, because the API server refuses a Pod whose patch does not
 //! apply, whatever the failure policy says. Reviewing the patched Pod again changes nothing.
 
-mod demand_annotation;
 pub mod patch;
 pub mod review;
 pub mod wire;
 
-pub use review::{Outcome, Reviewed, review};
+pub use review::{Known, Outcome, Reviewed, review, unused};
 pub use wire::{Request, WireError};

@@ -34,8 +34,8 @@ pub const PROFILE: &str = "evenkeel.dev/profile";
 pub const PROFILE_SOURCE: &str = "evenkeel.dev/profile-source";
 /// On a Pod: `true` leaves it alone.
 pub const SKIP: &str = "evenkeel.dev/skip";
-/// On a Pod, written at admission: the five numbers as compact JSON.
-pub(crate) const DEMAND: &str = "evenkeel.dev/demand";
+/// On a Pod, written at admission: the five numbers as compact JSON, and which of them other Pods used.
+pub const DEMAND: &str = "evenkeel.dev/demand";
 
 /// On a node: the rate that its network can carry.
 pub const NETWORK_CAPACITY: &str = "evenkeel.dev/network-capacity";
@@ -83,16 +83,26 @@ pub const INGRESS_BANDWIDTH: &str = "kubernetes.io/ingress-bandwidth";
 /// Cap on outgoing traffic in bits per second, read by the CNI bandwidth plugin.
 pub const EGRESS_BANDWIDTH: &str = "kubernetes.io/egress-bandwidth";
 
+/// Labels, and keys of taints, of the nodes on which the cluster's own parts run; the second is that of
+/// clusters that were made before 1.24.
+pub(crate) const CONTROL_PLANE: [&str; 2] = [
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+];
+
 /// [`PROFILE_SOURCE`] of a profile that the user chose.
 pub(crate) const PROFILE_SOURCE_DECLARED: &str = "declared";
 /// [`PROFILE_SOURCE`] of a profile found from requests and annotations.
 pub(crate) const PROFILE_SOURCE_REQUESTS: &str = "requests";
+/// [`PROFILE_SOURCE`] of a profile found with what other Pods of the workload used.
+pub(crate) const PROFILE_SOURCE_HISTORY: &str = "history";
 
 /// True where a rule reads the annotation or label `key`; the others are skipped while parsing.
 pub(super) fn is_read(key: &str) -> bool {
     key.starts_with(PREFIX)
         || key.starts_with(KEDA_PAUSED)
         || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
+        || CONTROL_PLANE.contains(&key)
 }
 
 /// An annotation whose value is not accepted.

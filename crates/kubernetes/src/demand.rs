@@ -1,17 +1,21 @@
 //! The demand of a Pod for each resource, R in `[CLBP] (4.1)`, and the source of each number.
 //!
-//! The first that is known: an annotation, then requests, then the caps of the CNI bandwidth plugin
+//! The first that is known: an annotation, then requests, then what other Pods of the workload used, no
+//! more than the caps of the CNI bandwidth plugin, then these caps
 //! where configuration lets them count. What nobody tells is zero and marked unknown.
 //!
 //! Requests are checked by kube-scheduler and by quotas. Annotations and caps are the word of whoever
-//! writes the Pod: a claim. A Pod is judged by its own claims as they stand, but in the sums that
+//! writes the Pod: a claim. So is what was used, since it is read from an annotation as well, which whoever
+//! writes the Pod may have written while the webhook was away. A Pod is judged by its own claims as they stand, but in the sums that
 //! others are judged by they count only as [`counted`](Demand::counted) says.
+
+mod annotation;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::annotations::{
-    self, DISK_IO, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH, InvalidAnnotation, NETWORK_IO, SKIP,
+    self, DEMAND, DISK_IO, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH, InvalidAnnotation, NETWORK_IO, SKIP,
 };
 use super::pod::Pod;
 use super::requests;
@@ -24,6 +28,8 @@ pub enum DemandSource {
     Annotation,
     /// The effective request, as kube-scheduler counts it.
     Requests,
+    /// What other Pods of the workload used.
+    History,
     /// The caps of the CNI bandwidth plugin.
     Caps,
     /// Nobody tells; taken for zero.
@@ -37,6 +43,7 @@ impl DemandSource {
         match self {
             Self::Annotation => "annotation",
             Self::Requests => "requests",
+            Self::History => "history",
             Self::Caps => "caps",
             Self::Unknown => "unknown",
         }
@@ -46,7 +53,7 @@ impl DemandSource {
 impl DemandSource {
     /// True where the number is the word of whoever wrote the Pod, which nobody else checks.
     const fn is_claim(self) -> bool {
-        matches!(self, Self::Annotation | Self::Caps)
+        matches!(self, Self::Annotation | Self::History | Self::Caps)
     }
 }
 
@@ -94,6 +101,14 @@ impl fmt::Display for ExcessiveClaim {
 }
 
 impl Demand {
+    /// The value of the annotation that tells this demand.
+    #[must_use]
+    pub(crate) fn annotation(&self) -> String {
+        annotation::write(&self.amounts, |resource| {
+            self.sources[resource] == DemandSource::History
+        })
+    }
+
     /// The parts that are claims; `None` where a number is checked or nobody tells it.
     #[must_use]
     pub fn claims(&self) -> Resources<Option<Amount>> {
@@ -144,9 +159,21 @@ const ASSUMED_MILLICORES: u64 = 100;
 /// The same of memory: 200 MiB.
 const ASSUMED_BYTES: u64 = 200 << 20;
 
-/// The demand of a Pod by its own spec and annotations.
+/// The demand of a Pod by its own spec and annotations, of which admission has written what other
+/// Pods of its workload used.
 #[must_use]
 pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
+    let written = pod.metadata.annotation(DEMAND);
+    let used = written.map(annotation::history).unwrap_or_default();
+    demand_beside(pod, caps_as_demand, &used)
+}
+
+/// The same of a Pod beside which others of its workload use so much; `None` where that is not known.
+pub(crate) fn demand_beside(
+    pod: &Pod,
+    caps_as_demand: bool,
+    used: &Resources<Option<Amount>>,
+) -> Demand {
     let annotations = &pod.metadata.annotations;
     let mut invalid = Vec::new();
     annotations::flag(annotations, SKIP, &mut invalid);
@@ -158,17 +185,26 @@ pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
     };
     let network_io = annotated(NETWORK_IO);
     let disk_io = annotated(DISK_IO);
-    let caps = caps(annotations, &mut invalid)
+    let cap = caps(annotations, &mut invalid);
+    let caps = cap
         .filter(|_| caps_as_demand)
         .map(|cap| (cap, DemandSource::Caps));
-    let parts = Resources::new([
+    let mut used = *used;
+    let network_used = &mut used[Resource::NetworkIo];
+    *network_used = network_used.map(|used| cap.map_or(used, |cap| used.min(cap)));
+    let known = Resources::new([
         requested(requests.cpu().map(Amount::from)),
         requested(requests.memory().map(Amount::from)),
-        network_io.or(caps),
+        network_io,
         disk_io,
         requested(requests.ephemeral_storage().map(Amount::from)),
-    ])
-    .map(|part| part.unwrap_or((Amount::ZERO, DemandSource::Unknown)));
+    ]);
+    let parts = Resources::from_fn(|resource| {
+        let used = used[resource].map(|used| (used, DemandSource::History));
+        let caps = caps.filter(|_| resource == Resource::NetworkIo);
+        let known = known[resource].or(used).or(caps);
+        known.unwrap_or((Amount::ZERO, DemandSource::Unknown))
+    });
     let amounts = parts.map(|(amount, _)| amount);
     let together = requests::running_together(&pod.spec);
     let assumed = Resources::from_fn(|resource| match (parts[resource].1, resource) {
@@ -213,7 +249,7 @@ fn caps(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::DemandSource::{Annotation, Caps, Requests, Unknown};
+    use super::DemandSource::{Annotation, Caps, History, Requests, Unknown};
     use super::*;
 
     fn pod(annotations: &Value, spec: &Value) -> Pod {
@@ -264,6 +300,59 @@ mod tests {
             assert_eq!(found.amounts, amounts([0, 0, rate, 0, 0]), "{annotations}");
             assert_eq!(found.sources.values()[2], source, "{annotations}");
         }
+    }
+
+    #[test]
+    fn what_others_used_counts_for_want_of_better_and_no_more_than_the_caps() {
+        let spec = json!({"containers": [{"resources": {"requests": {"cpu": "1"}}}]});
+        let written = r#"{"cpu":9,"memory":64,"networkIo":7000000,"diskIo":3,"disk":5,
+            "history":["cpu","memory","networkIo","disk"]}"#;
+        for (annotations, caps_as_demand, network, source) in [
+            (json!({DEMAND: written}), true, 7_000_000, History),
+            (
+                json!({DEMAND: written, EGRESS_BANDWIDTH: "8M"}),
+                false,
+                1_000_000,
+                History,
+            ),
+            (
+                json!({DEMAND: written, EGRESS_BANDWIDTH: "80M"}),
+                true,
+                7_000_000,
+                History,
+            ),
+            (
+                json!({DEMAND: written, NETWORK_IO: "5"}),
+                true,
+                5,
+                Annotation,
+            ),
+            (
+                json!({DEMAND: "{}", EGRESS_BANDWIDTH: "8M"}),
+                true,
+                1_000_000,
+                Caps,
+            ),
+        ] {
+            let found = demand(&pod(&annotations, &spec), caps_as_demand);
+            assert_eq!(
+                found.amounts[Resource::NetworkIo],
+                Amount::new(network),
+                "{annotations}"
+            );
+            assert_eq!(found.sources[Resource::NetworkIo], source, "{annotations}");
+            assert_eq!(found.sources[Resource::Cpu], Requests);
+            let disk_io = found.sources[Resource::DiskIo];
+            assert_eq!(disk_io, Unknown, "that part of the text is no history");
+        }
+        let found = demand(&pod(&json!({DEMAND: written}), &spec), false);
+        let none = Resources::default();
+        let largest = Resources::new([Some(Amount::new(32)); 5]);
+        assert_eq!(
+            found.counted(&found.claims(), &largest),
+            amounts([1000, 32, 32, 0, 5])
+        );
+        assert_eq!(found.counted(&none, &largest), amounts([1000, 0, 0, 0, 0]));
     }
 
     #[test]

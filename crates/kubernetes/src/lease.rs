@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 
 /// The content of the Lease.
@@ -33,6 +33,13 @@ impl Record {
             renewed: spec.renew_time.map(|time| time.0),
             transitions: spec.lease_transitions.unwrap_or(0),
         }
+    }
+
+    /// True where nobody has renewed it for so long that clocks which differ cannot explain it.
+    #[must_use]
+    pub fn is_abandoned(&self, span: SignedDuration, now: Timestamp) -> bool {
+        let renewed = self.renewed;
+        renewed.is_some_and(|renewed| now.duration_since(renewed) >= span)
     }
 
     /// True where the holder is late by the clock of this machine, which need not be right: only a

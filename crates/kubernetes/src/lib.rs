@@ -51,6 +51,7 @@ pub mod scaling_policy;
 pub mod scheduler_lease;
 mod selector;
 pub mod snapshot;
+pub mod taint;
 mod target_metrics;
 pub mod traffic_query;
 pub mod watched;

@@ -6,11 +6,14 @@ use std::collections::BTreeMap; // addresses alone, without the sockets of `std:
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::annotations::{self, DISK_IO_CAPACITY, InvalidAnnotation, NETWORK_CAPACITY};
+use super::annotations::{
+    self, CONTROL_PLANE, DISK_IO_CAPACITY, InvalidAnnotation, NETWORK_CAPACITY,
+};
 use super::capacities::Capacities;
 use super::json::{list, null_is_default};
 use super::meta::{AllLabels, Meta};
 use super::resource_list::ResourceList;
+use super::taint::Taints;
 use evenkeel_core::placement::node_table::NodeFacts;
 use evenkeel_core::units::{Amount, Bytes, MilliCpu, Quantity, Resource, Resources};
 
@@ -55,28 +58,14 @@ impl From<WrittenNode> for Node {
 }
 
 /// The specification of a node.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeSpec {
     /// True while it is cordoned.
     #[serde(deserialize_with = "null_is_default")]
     pub unschedulable: bool,
-    /// True where a taint keeps Pods away that do not tolerate it.
-    #[serde(rename = "taints", deserialize_with = "repels")]
-    pub tainted: bool,
-}
-
-fn repels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Taint {
-        #[serde(deserialize_with = "null_is_default")]
-        effect: String,
-    }
-    let taints: Vec<Taint> = list(deserializer)?;
-    Ok(taints
-        .iter()
-        .any(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")))
+    #[serde(deserialize_with = "null_is_default")]
+    pub taints: Taints,
 }
 
 /// The state of a node.
@@ -187,8 +176,16 @@ impl Node {
 
     /// True where new Pods may go: it is Ready, not cordoned and not being deleted.
     #[must_use]
-    pub(crate) const fn is_schedulable(&self) -> bool {
+    pub const fn is_schedulable(&self) -> bool {
         self.status.ready && !self.spec.unschedulable && self.metadata.deletion_timestamp.is_none()
+    }
+
+    /// True where the cluster's own parts run.
+    #[must_use]
+    pub fn is_of_control_plane(&self) -> bool {
+        CONTROL_PLANE
+            .iter()
+            .any(|role| self.metadata.labels.contains_key(*role) || self.spec.taints.have(role))
     }
 }
 
@@ -224,7 +221,7 @@ pub fn node_facts(node: &Node, told: &Capacities) -> (NodeFacts, Vec<InvalidAnno
         created: node.metadata.creation_timestamp,
         network_is_default: own[Resource::NetworkIo].is_none(),
         schedulable: node.is_schedulable(),
-        tainted: node.spec.tainted,
+        tainted: node.spec.taints.repel(),
     };
     (facts, invalid)
 }

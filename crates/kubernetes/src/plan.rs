@@ -14,6 +14,7 @@ pub mod failed_writes;
 pub mod key_rotation;
 pub mod lanes;
 pub mod mirror;
+pub mod overload;
 pub mod rotation;
 pub mod scale;
 pub mod scaling;

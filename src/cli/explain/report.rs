@@ -46,6 +46,7 @@ impl Explained<'_> {
             last_filter,
             last_prioritize,
             last_notice,
+            overloaded,
             now,
         } = explained;
         let owner = workload.as_ref().map_or(String::new(), |owner| {
@@ -65,6 +66,9 @@ impl Explained<'_> {
         }
         if let Some(Notice { at, node }) = last_notice {
             writeln!(to, "{at:.0}  kube-scheduler chose {node}.")?;
+        }
+        for (node, taint) in overloaded {
+            writeln!(to, "{node} is overloaded: it has the taint {taint}.")?;
         }
         let terms = |past: &Option<PastVerdict>| past.as_ref()?.terms.clone();
         let shown = terms(last_prioritize).or_else(|| terms(last_filter));

@@ -102,6 +102,7 @@ impl Mark {
                 .map(|key| format!("annotation {key}")),
         );
         lines.extend(self.label.map(|key| format!("label {key}")));
+        lines.extend(self.taints.iter().map(|taint| format!("taint {taint}")));
         lines
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct WorkloadKey {
 }
 
 impl WorkloadKey {
-    fn of(namespace: &str, owner: &Owner) -> Self {
+    pub(crate) fn of(namespace: &str, owner: &Owner) -> Self {
         Self {
             namespace: namespace.into(),
             group: owner.group.clone(),

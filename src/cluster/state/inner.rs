@@ -20,6 +20,7 @@ use evenkeel_kubernetes::extender::refused_since;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
+use evenkeel_kubernetes::plan::overload::TaintedNode;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
 use evenkeel_kubernetes::snapshot::Namespaces;
@@ -34,6 +35,8 @@ pub(super) struct Inner {
     pub(super) policies_changed: bool,
     pub(super) node_versions: Map<Box<str>, String>,
     pub(super) contacts: Contacts,
+    /// The nodes with their taints, by name.
+    pub(super) tainted: Map<Box<str>, Arc<TaintedNode>>,
     pub(super) waiting: Map<Box<str>, WaitingPod>,
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,

@@ -26,12 +26,13 @@ pub(super) async fn mutate(
         handlers.fail_open.warn(paths::MUTATE, "shed", &call);
         return Ok(json_body(wire::answer(&request.uid, None, &[])));
     }
-    let reviewed = admission::review(
-        &request,
-        &handlers.cluster.snapshot(),
-        &handlers.policy,
-        handlers.cluster.now(),
-    );
+    let known = admission::Known {
+        snapshot: &handlers.cluster.snapshot(),
+        policy: &handlers.policy,
+        used: &|namespace, controller| handlers.cluster.used_beside(namespace, controller),
+        now: handlers.cluster.now(),
+    };
+    let reviewed = admission::review(&request, &known);
     handlers.metrics.admission(reviewed.outcome.as_str());
     if let Some(cause) = failed_review(reviewed.outcome) {
         handlers.fail_open.warn(paths::MUTATE, cause, &call);

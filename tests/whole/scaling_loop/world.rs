@@ -10,6 +10,9 @@ use evenkeel::cli::dev::embedded;
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_clock::{self as clock, Clock};
 
+use axum::http::Request;
+use bytes::Bytes;
+use http_body_util::Full;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
@@ -242,6 +245,17 @@ impl World<'_> {
         );
         let answer = page::text(&url).await.expect("an answer");
         serde_json::from_str(&answer).expect("JSON")
+    }
+
+    /// Why a Pod would go where.
+    pub(crate) async fn explain(&self, pod: &Value) -> Value {
+        let url = format!("http://{}/api/v1/explain", self.addresses[2]);
+        let request = Request::post(url).body(Full::new(Bytes::from(pod.to_string())));
+        let client = evenkeel_http_client::Client::plain();
+        let patience = Duration::from_secs(30);
+        let answer = client.send(request.expect("a request"), patience).await;
+        let text = answer.expect("an answer").text(64 << 20).await;
+        serde_json::from_str(&text.expect("a text")).expect("JSON")
     }
 
     pub(crate) async fn metrics(&self) -> String {

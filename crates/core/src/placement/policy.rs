@@ -7,6 +7,7 @@ use std::str::FromStr;
 use jiff::SignedDuration;
 
 use crate::placement::balance::Scoring;
+use crate::placement::window::NodesToScore;
 use crate::profile::ProfileTable;
 use crate::units::{Amount, Ratio, Resources};
 
@@ -63,6 +64,8 @@ pub struct Policy {
     /// Share of the free capacity from which a resource is dominant (`[CLBP]` (4.2)).
     pub profile_threshold: Ratio,
     pub no_headroom: NoHeadroom,
+    /// The nodes that kube-scheduler shows, as far as its configuration says.
+    pub nodes_to_score: NodesToScore,
     /// Under `reject`, the time after which the least loaded nodes take a Pod all the same; `None`
     /// for never.
     pub relax_after: Option<SignedDuration>,

@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::demand_annotation;
 use super::patch::{self, Wanted};
 use super::wire::{self, Request};
 use crate::annotations::{
     DEMAND, InvalidAnnotation, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED,
-    PROFILE_SOURCE_REQUESTS,
+    PROFILE_SOURCE_HISTORY, PROFILE_SOURCE_REQUESTS,
 };
-use crate::demand::demand;
+use crate::demand::{DemandSource, demand_beside};
 use crate::excerpt::excerpt;
+use crate::meta::OwnerReference;
 use crate::namespace_policy::NamespacePolicy;
 use crate::pod::Pod;
 use crate::snapshot::{OptIn, Snapshot};
 use evenkeel_core::placement::Policy;
 use evenkeel_core::profile;
+use evenkeel_core::units::{Amount, Resources};
 
 /// The namespace of the cluster's own parts.
 const KUBE_SYSTEM: &str = "kube-system";
@@ -82,18 +83,32 @@ pub struct Reviewed {
     pub profile: Option<String>,
 }
 
-/// Reviews one request on what is known of the cluster at `now`.
+/// What the Pods of one workload use, by the namespace and the controller that a new Pod of it names.
+pub type Used<'a> = &'a dyn Fn(&str, &OwnerReference) -> Resources<Option<Amount>>;
+
+/// Nothing is known of what Pods use.
+#[must_use]
+pub fn unused(_: &str, _: &OwnerReference) -> Resources<Option<Amount>> {
+    Resources::default()
+}
+
+/// What is known of the cluster at one moment.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub snapshot: &'a Snapshot,
+    pub policy: &'a Policy,
+    /// What Pods of the same workload use; asked only where the Pod does not say it.
+    pub used: Used<'a>,
+    pub now: Timestamp,
+}
+
+/// Reviews one request on what is known of the cluster.
 ///
 /// Every request is allowed; at worst it is allowed without a patch, and with a warning that says
 /// what was wrong.
 #[must_use]
-pub fn review(
-    request: &Request<'_>,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: Timestamp,
-) -> Reviewed {
-    let decided = decide(request, snapshot, policy, now);
+pub fn review(request: &Request<'_>, known: &Known<'_>) -> Reviewed {
+    let decided = decide(request, known);
     let (outcome, patch, warnings, profile) = match decided {
         Ok(Decided {
             patch,
@@ -142,12 +157,13 @@ impl Declined {
     }
 }
 
-fn decide(
-    request: &Request<'_>,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: Timestamp,
-) -> Result<Decided, Declined> {
+fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined> {
+    let Known {
+        snapshot,
+        policy,
+        used: _,
+        now,
+    } = *known;
     if !request.creates_pod() {
         return Err(Declined::quietly(Outcome::NotAPod));
     }
@@ -155,7 +171,8 @@ fn decide(
     if !snapshot.synced {
         return Err(Declined::quietly(Outcome::NotSynced));
     }
-    let namespace = match snapshot.opt_in(request.namespace.as_deref().unwrap_or_default()) {
+    let name = request.namespace.as_deref().unwrap_or_default();
+    let namespace = match snapshot.opt_in(name) {
         OptIn::Unknown => return Err(Declined::quietly(Outcome::NamespaceUnknown)),
         OptIn::Out => return Err(Declined::quietly(Outcome::NotOptedIn)),
         OptIn::In(namespace) => namespace,
@@ -166,8 +183,8 @@ fn decide(
     if pod.is_skipped() {
         return Err(Declined::quietly(Outcome::Skipped));
     }
-    let (annotations, warnings, profile) = annotate(&pod, namespace, snapshot, policy);
-    let in_kube_system = request.namespace.as_deref() == Some(KUBE_SYSTEM);
+    let (annotations, warnings, profile) = annotate(&pod, name, namespace, known);
+    let in_kube_system = name == KUBE_SYSTEM;
     let wanted = Wanted {
         annotations,
         scheduler_name: scheduler_for(&pod, snapshot, policy, now).filter(|_| !in_kube_system),
@@ -191,11 +208,26 @@ fn decide(
 /// The annotations that the Pod is to carry, with warnings about values that are not accepted.
 fn annotate(
     pod: &Pod,
+    name: &str,
     namespace: &NamespacePolicy,
-    snapshot: &Snapshot,
-    policy: &Policy,
+    known: &Known<'_>,
 ) -> (BTreeMap<&'static str, String>, Vec<String>, String) {
-    let demand = demand(pod, policy.caps_as_demand);
+    let Known {
+        snapshot,
+        policy,
+        used,
+        now: _,
+    } = known;
+    let caps = policy.caps_as_demand;
+    let mut demand = demand_beside(pod, caps, &Resources::default());
+    let is_checked =
+        |source: &DemandSource| matches!(source, DemandSource::Annotation | DemandSource::Requests);
+    if !demand.sources.values().iter().all(is_checked)
+        && let Some(controller) = pod.metadata.controller()
+    {
+        demand = demand_beside(pod, caps, &used(name, controller));
+    }
+    let has_history = demand.sources.values().contains(&DemandSource::History);
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
     let known = declared.filter(|name| policy.profiles.get(name).is_some());
@@ -210,14 +242,19 @@ fn annotate(
                 .unwrap_or(policy.profile_threshold);
             let class =
                 profile::classify(&demand.amounts, &snapshot.nodes.mean().free(), threshold);
-            (class.profile.to_string(), PROFILE_SOURCE_REQUESTS)
+            let source = if has_history {
+                PROFILE_SOURCE_HISTORY
+            } else {
+                PROFILE_SOURCE_REQUESTS
+            };
+            (class.profile.to_string(), source)
         },
         |name| (name.to_owned(), PROFILE_SOURCE_DECLARED),
     );
     let annotations = BTreeMap::from([
         (PROFILE, profile.clone()),
         (PROFILE_SOURCE, source.to_owned()),
-        (DEMAND, demand_annotation::write(&demand.amounts)),
+        (DEMAND, demand.annotation()),
     ]);
     let warnings = invalid
         .iter()

@@ -85,7 +85,10 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
     };
     keep_nomination(&mut filtered, request);
     let none_passes = nodes > 0 && filtered.refused.iter().all(|refused| *refused != 0);
-    if none_passes && judgement.relaxes(call, verdicts.room_somewhere()) {
+    // Of nodes that kube-scheduler's own filters keep from the Pod, such as another pool's, none helps it.
+    let all = call.snapshot.nodes.len();
+    let hides = call.policy.nodes_to_score.hides(nodes, all);
+    if none_passes && judgement.relaxes(call, hides && verdicts.room_somewhere()) {
         relax(&mut filtered, request, call.snapshot, &demand);
     }
     filtered

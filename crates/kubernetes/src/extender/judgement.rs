@@ -113,16 +113,16 @@ impl<'a> Judgement<'a> {
     /// True where the Pod goes to the least loaded nodes, given that no node asked about has
     /// headroom.
     ///
-    /// By policy it does so when no node of the cluster has any. One that has waited long enough does
-    /// even where another node has room: that node was not among those asked about for as long as
+    /// By policy it does so, unless another node has room that kube-scheduler may only not have shown. One
+    /// that has waited long enough does even then: that node was not among those asked about for as long as
     /// it waited, so the Pod cannot go there.
     #[must_use]
-    pub(crate) fn relaxes(&self, call: &Call<'_>, room_somewhere: bool) -> bool {
+    pub(crate) fn relaxes(&self, call: &Call<'_>, room_elsewhere: bool) -> bool {
         let mode = self
             .namespace
             .no_headroom
             .unwrap_or(call.policy.no_headroom);
-        mode == NoHeadroom::Relax && !room_somewhere || self.has_waited_out(call)
+        mode == NoHeadroom::Relax && !room_elsewhere || self.has_waited_out(call)
     }
 
     /// True once the Pod has been refused for as long as its policy allows.

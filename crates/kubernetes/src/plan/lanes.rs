@@ -34,11 +34,13 @@ impl Lane {
             Purpose::MirrorNamespace
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
+            | Purpose::OverloadTaint
             | Purpose::Restore => Self::Acts,
             Purpose::ScalingStatus => Self::Tells,
-            Purpose::AnnotationWarning | Purpose::ScalingEvent | Purpose::Configuration => {
-                Self::Events
-            }
+            Purpose::AnnotationWarning
+            | Purpose::ScalingEvent
+            | Purpose::OverloadEvent
+            | Purpose::Configuration => Self::Events,
         }
     }
 }

@@ -18,10 +18,12 @@ use crate::bounds_annotation::BoundsAnnotationError;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::plan::conditional::ConditionalPatch;
+use crate::plan::overload::change_taints;
 use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::sleeps;
 use crate::scaled_object::ScaledObject;
+use crate::taint::Taints;
 use crate::workload::Workload;
 
 /// The kinds of object that Evenkeel writes on.
@@ -56,6 +58,8 @@ pub enum Extent {
     All,
     /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]).
     Lapsed,
+    /// The same, and taints, since no leader has been there for so long that nobody would take them away.
+    Abandoned,
 }
 
 /// The traces on one object.
@@ -67,6 +71,8 @@ pub struct Traces {
     pub annotations: Vec<&'static str>,
     /// True where a namespace carries the label that mirrors its annotation.
     pub label: bool,
+    /// Taints of a node that Evenkeel set.
+    pub taints: Vec<String>,
     /// Annotations of Evenkeel that the user wrote.
     pub own: Vec<String>,
 }
@@ -84,7 +90,24 @@ impl Traces {
     /// True where nothing is left.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.bounds.is_none() && self.annotations.is_empty() && !self.label
+        let Self {
+            bounds,
+            annotations,
+            label,
+            taints,
+            own: _,
+        } = self;
+        bounds.is_none() && annotations.is_empty() && !label && taints.is_empty()
+    }
+
+    /// True where something is to be taken away.
+    #[must_use]
+    pub fn are_due(&self, extent: Extent, now: Timestamp) -> bool {
+        match extent {
+            Extent::All => !self.is_clean(),
+            Extent::Lapsed => self.have_lapsed(now),
+            Extent::Abandoned => self.have_lapsed(now) || !self.taints.is_empty(),
+        }
     }
 }
 
@@ -178,8 +201,15 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
         },
         annotations: left.collect(),
         label: kind == Kind::Namespace && metadata["labels"][ENABLED].is_string(),
+        taints: taints_of(kind, object).own(),
         own: own.cloned().collect(),
     }
+}
+
+/// The taints of a node; a list that is none has none of ours.
+fn taints_of(kind: Kind, object: &Value) -> Taints {
+    let found = (kind == Kind::Node).then(|| Taints::deserialize(&object["spec"]["taints"]));
+    found.and_then(Result::ok).unwrap_or_default()
 }
 
 /// The patch that takes away what is left; `None` where nothing is.
@@ -193,7 +223,7 @@ pub fn patch(
     now: Timestamp,
 ) -> Result<Option<ConditionalPatch>, RefusedRecord> {
     let traces = traces(kind, object, now);
-    if traces.is_clean() || extent == Extent::Lapsed && !traces.have_lapsed(now) {
+    if !traces.are_due(extent, now) {
         return Ok(None);
     }
     let marked = Marked::read(kind, object)?;
@@ -214,6 +244,10 @@ pub fn patch(
     }
     for key in traces.annotations {
         patch.annotate(key, true, None);
+    }
+    if !traces.taints.is_empty() {
+        let found = taints_of(kind, object);
+        change_taints(&mut patch, &found, &found.without_own());
     }
     if traces.label {
         patch.change(&["metadata", "labels", ENABLED], true, Value::Null);
@@ -407,6 +441,31 @@ mod tests {
             *changed.pointer_mut(place).expect("a place in the object") = value;
             assert!(apply(&mut changed, &patch).is_err(), "{place}");
         }
+    }
+
+    #[test]
+    fn taints_go_with_all_and_where_no_leader_is_left() {
+        let foreign = json!({"key": "gpu", "effect": "NoSchedule"});
+        let ours = json!({"key": "a/evenkeel-overloaded", "value": "cpu", "effect": "NoSchedule"});
+        let mut node = object(&json!({}), &json!({"taints": [foreign, ours]}));
+        for (extent, goes) in [
+            (Extent::All, true),
+            (Extent::Abandoned, true),
+            (Extent::Lapsed, false),
+        ] {
+            let patch = patch(Kind::Node, &node, extent, Timestamp::UNIX_EPOCH).unwrap();
+            assert_eq!(patch.is_some(), goes, "{extent:?}");
+            if let Some(patch) = patch {
+                let mut after = node.clone();
+                apply(&mut after, &patch).unwrap();
+                assert_eq!(after["spec"]["taints"], json!([foreign]));
+                let mut changed = node.clone();
+                changed["spec"]["taints"] = json!([ours]);
+                assert!(apply(&mut changed, &patch).is_err(), "{extent:?}");
+            }
+        }
+        node["spec"]["taints"] = json!([foreign]);
+        assert_eq!(cleaned(Kind::Node, &node), None);
     }
 
     #[test]

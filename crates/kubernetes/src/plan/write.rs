@@ -97,6 +97,10 @@ pub enum Purpose {
     ScalingStatus,
     /// A user is told of what was decided for a target.
     ScalingEvent,
+    /// An overloaded node is tainted, or a taint is taken away.
+    OverloadTaint,
+    /// An Event tells of a taint that was set or taken away.
+    OverloadEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -114,6 +118,8 @@ impl Purpose {
             Self::Restore => "restore",
             Self::ScalingStatus => "scaling_status",
             Self::ScalingEvent => "scaling_event",
+            Self::OverloadTaint => "overload_taint",
+            Self::OverloadEvent => "overload_event",
             Self::Configuration => "configuration",
         }
     }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::{NoHeadroom, Policy, node_table};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -29,6 +29,7 @@ pub(super) fn own() -> OwnSettings {
             caps_as_demand: false,
             default_capacity: Resources::default(),
             scheduler_name: None,
+            nodes_to_score: NodesToScore::ALL,
             max_age: SignedDuration::from_mins(3),
         },
         table: node_table::Settings::default(),

@@ -6,10 +6,10 @@ use super::*;
 use crate::extender::judgement::exemption;
 use crate::namespace_policy::NamespacePolicy;
 use crate::snapshot::Namespaces;
-use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::{Normalization, Scoring};
 use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::Ratio;
 
@@ -21,6 +21,7 @@ pub(in crate::extender) fn policy() -> Policy {
         headroom_by_priority_class: [("high".to_owned(), Ratio::share(0.95).unwrap())].into(),
         profile_threshold: Ratio::share(0.15).unwrap(),
         no_headroom: NoHeadroom::Reject,
+        nodes_to_score: NodesToScore::ALL,
         relax_after: Some(SignedDuration::from_mins(5)),
         scoring: Scoring::pure(Normalization::Joint),
         profiles: ProfileTable::default(),
@@ -267,14 +268,36 @@ fn the_least_loaded_pass_where_nothing_has_headroom_and_that_is_wanted() {
     );
 }
 
+/// A Pod that is bound to a pool waits for no other pool.
 #[test]
-fn room_on_a_node_that_was_not_asked_about_keeps_the_rule() {
-    let snapshot = snapshot(&[("a", 900), ("idle", 10)]);
-    let policy = Policy {
-        no_headroom: NoHeadroom::Relax,
-        ..policy()
-    };
-    assert!(passing(&plain(), &["a"], &call(&snapshot, &policy)).is_empty());
+fn room_on_a_node_that_was_not_asked_about_keeps_the_rule_where_only_a_window_is_shown() {
+    let names: Vec<String> = (0..200).map(|number| format!("n-{number:03}")).collect();
+    let load = |at: usize| if at < 150 { 900 } else { 10 };
+    let nodes: Vec<(&str, u64)> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (&**name, load(at)))
+        .collect();
+    let snapshot = snapshot(&nodes);
+    let full: Vec<&str> = names.iter().take(150).map(|name| &**name).collect();
+    for (percent, shown, waits) in [
+        (100, 150, false),
+        (100, 20, false),
+        (50, 150, true),
+        (50, 100, true),
+        // Fewer than it would have gone on to: there are no others.
+        (50, 99, false),
+    ] {
+        let policy = Policy {
+            no_headroom: NoHeadroom::Relax,
+            nodes_to_score: NodesToScore::new(percent).unwrap(),
+            ..policy()
+        };
+        let passing = passing(&plain(), &full[..shown], &call(&snapshot, &policy));
+        assert_eq!(passing.is_empty(), waits, "{percent} {shown}");
+    }
+    let policy = policy();
+    assert!(passing(&plain(), &full, &call(&snapshot, &policy)).is_empty());
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! One resource of one node: how many samples in a row it has been over the upper line, and how many
+//! below the lower one. The same sample counts once, however often it is told, and a gap that is
+//! longer than measurements hold begins anew.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::placement::usage::Measurement;
+use crate::units::Amount;
+
+/// The percentage of the capacity from which a node is overloaded: the rule of `[CLBP]`.
+const UPPER: u64 = 80;
+/// The percentage below which it is so no more.
+const LOWER: u64 = 75;
+/// The samples in a row that make a verdict.
+const SAMPLES: u8 = 3;
+
+/// One measured value as a share of the capacity.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample {
+    percent: u64,
+    /// The share is below the lower line, exactly.
+    below: bool,
+    at: Timestamp,
+}
+
+impl Sample {
+    pub(super) fn new(measured: &Measurement, capacity: Amount) -> Self {
+        let used = u128::from(measured.value.get()) * 100;
+        let capacity = u128::from(capacity.get());
+        // A capacity of nothing is always full.
+        let percent = used.checked_div(capacity).unwrap_or(u128::MAX);
+        Self {
+            percent: u64::try_from(percent).unwrap_or(u64::MAX),
+            below: used < capacity * u128::from(LOWER),
+            at: measured.at,
+        }
+    }
+
+    /// Goes on with this sample where it is newer than the last one. A last one from far in the future, by a clock
+    /// that was wrong, gives way to any.
+    pub(super) fn extend(
+        &self,
+        streak: &mut Option<Streak>,
+        max_age: SignedDuration,
+        now: Timestamp,
+    ) {
+        let before = streak.filter(|before| before.is_fresh(max_age, now));
+        let is_news = before.is_none_or(|before| before.at < self.at);
+        if !is_news || !is_fresh(self.at, max_age, now) {
+            return;
+        }
+        let count = |so_far: u8, holds: bool| {
+            if holds {
+                so_far.saturating_add(1).min(SAMPLES)
+            } else {
+                0
+            }
+        };
+        let (above, below) = before.map_or((0, 0), |before| (before.above, before.below));
+        *streak = Some(Streak {
+            at: self.at,
+            percent: self.percent,
+            above: count(above, self.percent >= UPPER),
+            below: count(below, self.below),
+        });
+    }
+}
+
+/// Samples in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Streak {
+    at: Timestamp,
+    percent: u64,
+    above: u8,
+    below: u8,
+}
+
+impl Streak {
+    pub(super) fn is_fresh(&self, max_age: SignedDuration, now: Timestamp) -> bool {
+        is_fresh(self.at, max_age, now)
+    }
+
+    pub(super) const fn is_hot(&self) -> bool {
+        self.above >= SAMPLES
+    }
+
+    pub(super) const fn is_cool(&self) -> bool {
+        self.below >= SAMPLES
+    }
+
+    /// The newest sample in percent of the capacity, rounded down.
+    pub(super) const fn percent(&self) -> u64 {
+        self.percent
+    }
+}
+
+/// True within the age; clocks of two machines differ, so that a little of the future is no error.
+fn is_fresh(at: Timestamp, max_age: SignedDuration, now: Timestamp) -> bool {
+    now.duration_since(at).abs() <= max_age
+}

@@ -1,0 +1,78 @@
+//! Whether kube-scheduler shows all nodes that its own filters let through, or only a window of them.
+//!
+//! With many nodes it looks no further once it has found so many that pass, by
+//! `percentageOfNodesToScore` of its configuration. Fewer than that are all that there are: then what is
+//! not shown is no place for the Pod, however idle it is. At 100, which the shipped configuration has, all are.
+
+/// Below so many nodes it looks at all of them, and it never stops before it has found as many.
+const FEWEST: usize = 100;
+/// The least that it looks for where the percentage is left to it.
+const LEAST_PERCENT: usize = 5;
+
+/// The nodes that kube-scheduler looks for before it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodesToScore {
+    percent: u8,
+}
+
+impl NodesToScore {
+    /// All that pass its filters.
+    pub const ALL: Self = Self { percent: 100 };
+
+    /// That many percent of the cluster's nodes; 0 leaves it to kube-scheduler. `None` above 100.
+    #[must_use]
+    pub fn new(percent: u32) -> Option<Self> {
+        let percent = u8::try_from(percent).ok()?;
+        (percent <= 100).then_some(Self { percent })
+    }
+
+    /// True where there may be more nodes that the Pod could go to than the `shown` ones of `all`.
+    #[must_use]
+    pub fn hides(self, shown: usize, all: usize) -> bool {
+        shown < all && shown >= self.stops_at(all)
+    }
+
+    fn stops_at(self, all: usize) -> usize {
+        let percent = match self.percent {
+            0 => 50_usize.saturating_sub(all / 125).max(LEAST_PERCENT),
+            given => usize::from(given),
+        };
+        if all < FEWEST {
+            all
+        } else {
+            (all.saturating_mul(percent) / 100).max(FEWEST)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_as_large_as_kube_scheduler_makes_it() {
+        for (percent, all, stops_at) in [
+            (100, 5000, 5000),
+            (100, 99, 99),
+            (50, 99, 99),
+            (50, 100, 100),
+            (50, 150, 100),
+            (50, 1000, 500),
+            (5, 1000, 100),
+            (0, 500, 230),
+            (0, 5000, 500),
+            (0, 10_000, 500),
+        ] {
+            let nodes = NodesToScore::new(percent).unwrap();
+            assert_eq!(nodes.stops_at(all), stops_at, "{percent} {all}");
+            assert!(!nodes.hides(stops_at - 1, all), "all that there are");
+            assert_eq!(
+                nodes.hides(stops_at, all),
+                stops_at < all,
+                "{percent} {all}"
+            );
+        }
+        assert_eq!(NodesToScore::new(101), None);
+        assert_eq!(NodesToScore::new(100), Some(NodesToScore::ALL));
+    }
+}

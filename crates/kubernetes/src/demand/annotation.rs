@@ -1,0 +1,96 @@
+//! The value of the `demand` annotation: the five numbers of a demand as compact JSON, and which of them
+//! are what the workload's other Pods used.
+//!
+//! Those alone are read again: everything else is found anew in the Pod, which may be resized. A text
+//! that is none of ours says nothing, since only admission writes it.
+
+use serde::Deserialize;
+
+use evenkeel_core::units::{Amount, Resource, Resources};
+
+/// The value of the annotation for these amounts, in millicores, bytes and bytes per second.
+pub(super) fn write(amounts: &Resources<Amount>, is_history: impl Fn(Resource) -> bool) -> String {
+    let mut parts: Vec<String> = amounts
+        .iter()
+        .map(|(resource, amount)| format!("\"{resource}\":{}", amount.get()))
+        .collect();
+    let history = Resource::ALL
+        .into_iter()
+        .filter(|&resource| is_history(resource));
+    let history: Vec<String> = history.map(|resource| format!("\"{resource}\"")).collect();
+    if !history.is_empty() {
+        parts.push(format!("\"history\":[{}]", history.join(",")));
+    }
+    format!("{{{}}}", parts.join(","))
+}
+
+/// The parts of the annotation's value that are what other Pods used.
+pub(super) fn history(text: &str) -> Resources<Option<Amount>> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Written {
+        cpu: u64,
+        memory: u64,
+        network_io: u64,
+        disk_io: u64,
+        disk: u64,
+        history: Vec<String>,
+    }
+    let written: Written = serde_json::from_str(text).unwrap_or_default();
+    let amounts = Resources::new([
+        written.cpu,
+        written.memory,
+        written.network_io,
+        written.disk_io,
+        written.disk,
+    ]);
+    Resources::from_fn(|resource: Resource| {
+        let name = resource.to_string();
+        let is_history = written.history.contains(&name);
+        is_history.then(|| Amount::new(amounts[resource]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(is_history: impl Fn(Resource) -> bool) -> String {
+        let amounts = Resources::new([100, 1 << 30, 0, 5, u64::MAX]).map(Amount::new);
+        write(&amounts, is_history)
+    }
+
+    #[test]
+    fn it_is_compact_and_names_every_resource() {
+        let text = written(|_| false);
+        let expected = r#"{"cpu":100,"memory":1073741824,"networkIo":0,"diskIo":5,"disk":18446744073709551615}"#;
+        assert_eq!(text, expected);
+        assert_eq!(history(&text), Resources::default());
+    }
+
+    #[test]
+    fn only_what_other_pods_used_is_read_again() {
+        let known = [Resource::Cpu, Resource::NetworkIo];
+        let text = written(|resource| !known.contains(&resource));
+        assert!(
+            text.ends_with(r#","history":["memory","diskIo","disk"]}"#),
+            "{text}"
+        );
+        let read = history(&text);
+        let expected = [None, Some(1 << 30), None, Some(5), Some(u64::MAX)];
+        assert_eq!(
+            read.map(|part| part.map(Amount::get)),
+            Resources::new(expected)
+        );
+        for foreign in [
+            "",
+            "[]",
+            "{\"history\":5}",
+            "{\"cpu\":-1,\"history\":[\"cpu\"]}",
+        ] {
+            assert_eq!(history(foreign), Resources::default(), "{foreign}");
+        }
+        let partial = history(r#"{"history":["cpu","gpu"],"later":1}"#);
+        assert_eq!(partial[Resource::Cpu], Some(Amount::ZERO));
+    }
+}

@@ -1,0 +1,384 @@
+//! The taints of overloaded nodes: which to set, which to take away, and what is told of it.
+//!
+//! Who may come to a node is decided by others as well, and `spec.taints` is one list: a write tests
+//! the whole list that it was decided on, so that it never takes back what somebody else did
+//! meanwhile. An Event is written once the node shows the change, not when it was asked for, since a
+//! write may be refused, and asked for again every second.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::conditional::ConditionalPatch;
+use super::event::{Event, Regarding, Severity};
+use super::write::{Operation, Purpose, Write};
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::node::Node;
+use crate::object_ref::ObjectRef;
+use crate::taint::{TaintEffect, TaintKey, Taints};
+use evenkeel_core::placement::overload::{Candidate, Verdict};
+
+const TAINTS: [&str; 2] = ["spec", "taints"];
+
+/// The taints that are set.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The effect; `None` where no node is tainted.
+    pub effect: Option<TaintEffect>,
+    pub key: TaintKey,
+    /// True where local storage counts among the resources.
+    pub disk: bool,
+}
+
+/// A node as far as its taints are planned by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaintedNode {
+    /// Its name and identity.
+    pub metadata: Meta,
+    /// Ready and not cordoned.
+    pub schedulable: bool,
+    pub control_plane: bool,
+    pub taints: Taints,
+}
+
+impl TaintedNode {
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        let metadata = Meta {
+            name: node.metadata.name.clone(),
+            uid: node.metadata.uid.clone(),
+            ..Meta::default()
+        };
+        Self {
+            metadata,
+            schedulable: node.is_schedulable(),
+            control_plane: node.is_of_control_plane(),
+            taints: node.spec.taints.clone(),
+        }
+    }
+
+    /// The name of the node.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// The node as verdicts are found by it.
+    #[must_use]
+    pub fn candidate(&self) -> Candidate<'_> {
+        Candidate {
+            name: self.name(),
+            schedulable: self.schedulable,
+            control_plane: self.control_plane,
+            tainted: !self.taints.own().is_empty(),
+        }
+    }
+
+    /// The write that makes the taints these, if they are others.
+    fn write(&self, wanted: &Taints, purpose: Purpose) -> Option<Write> {
+        if *wanted == self.taints {
+            return None;
+        }
+        let mut patch = ConditionalPatch::of(&self.metadata);
+        change_taints(&mut patch, &self.taints, wanted);
+        let target = ObjectRef::of_cluster(Kind::Node, self.name());
+        Some(Write::new(purpose, target, Operation::Conditional(patch)))
+    }
+}
+
+/// What all nodes are planned by.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub settings: &'a Settings,
+    /// The name of this replica.
+    pub reporter: &'a str,
+    pub now: Timestamp,
+}
+
+/// A change that was asked for, until the node shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Asked {
+    /// The taints of Evenkeel that the node then has.
+    own: Vec<String>,
+    reason: &'static str,
+    note: String,
+}
+
+/// The changes that were asked for.
+#[derive(Debug, Default)]
+pub struct Tainting {
+    asked: BTreeMap<String, Asked>,
+}
+
+impl Tainting {
+    /// The writes of taints by these verdicts, on nodes that have them otherwise, and the Events of
+    /// those that were made.
+    pub fn plan(
+        &mut self,
+        nodes: &[Arc<TaintedNode>],
+        verdicts: &[(&str, Verdict)],
+        context: &Context<'_>,
+    ) -> Vec<Write> {
+        let verdicts: BTreeMap<&str, &Verdict> = verdicts
+            .iter()
+            .map(|(name, verdict)| (*name, verdict))
+            .collect();
+        let before = std::mem::take(&mut self.asked);
+        let mut writes = Vec::new();
+        for node in nodes {
+            let asked = before.get(node.name());
+            if let Some(done) = asked.filter(|asked| asked.own == node.taints.own()) {
+                writes.push(told(node, done, context));
+            }
+            let verdict = verdicts.get(node.name()).copied();
+            let (wanted, why) = wanted(node, verdict, context.settings);
+            if let Some(write) = node.write(&wanted, Purpose::OverloadTaint) {
+                writes.push(write);
+                let asked = asked_for(&wanted, &why);
+                self.asked.insert(node.name().to_owned(), asked);
+            }
+        }
+        writes
+    }
+}
+
+/// Adds to a patch of a node that its taints become these, where they are still those that were found.
+pub(super) fn change_taints(patch: &mut ConditionalPatch, found: &Taints, wanted: &Taints) {
+    let found = found.to_value();
+    let is_there = !found.is_null();
+    patch.expect(&TAINTS, found);
+    patch.change(&TAINTS, is_there, wanted.to_value());
+}
+
+/// The writes that take away all taints of Evenkeel.
+#[must_use]
+pub fn clear(nodes: &[Arc<TaintedNode>], purpose: Purpose) -> Vec<Write> {
+    let clear = |node: &Arc<TaintedNode>| node.write(&node.taints.without_own(), purpose);
+    nodes.iter().filter_map(clear).collect()
+}
+
+/// The taints that a node is to have, and why they change, in words.
+fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) -> (Taints, String) {
+    let Settings {
+        effect,
+        key,
+        disk: _,
+    } = settings;
+    let own = !node.taints.own().is_empty();
+    match (effect, verdict) {
+        (None, _) => (
+            node.taints.without_own(),
+            "scheduling.overload.taint is off".to_owned(),
+        ),
+        (Some(effect), Some(Verdict::Taint { resource, percent })) => {
+            let why = format!(
+                "{resource} has been at 80 % of the node or more for 3 samples, {percent} % in the \
+                 last"
+            );
+            (
+                node.taints.with_own(key, &resource.to_string(), *effect),
+                why,
+            )
+        }
+        (Some(_), Some(Verdict::Lift(lift))) => {
+            (node.taints.without_own(), lift.as_str().to_owned())
+        }
+        // Its key or its effect may be configured otherwise now.
+        (Some(effect), None) if own => (
+            node.taints.with_own(key, node.taints.own_value(), *effect),
+            "key or effect are configured otherwise".to_owned(),
+        ),
+        (Some(_), None) => (node.taints.clone(), String::new()),
+    }
+}
+
+fn asked_for(wanted: &Taints, why: &str) -> Asked {
+    let own = wanted.own();
+    let (reason, note) = match own.first() {
+        Some(taint) => ("NodeOverloaded", format!("tainted {taint}: {why}")),
+        None => ("NodeRelieved", format!("taint taken away: {why}")),
+    };
+    Asked { own, reason, note }
+}
+
+fn told(node: &TaintedNode, done: &Asked, context: &Context<'_>) -> Write {
+    let event = Event {
+        purpose: Purpose::OverloadEvent,
+        severity: Severity::Normal,
+        reason: done.reason,
+        action: "Taint",
+        note: &done.note,
+    };
+    let regarding = Regarding::of(Kind::Node, &node.metadata);
+    event.at(&regarding, context.reporter, context.now)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::plan::conditional::apply;
+    use evenkeel_core::placement::overload::Lift;
+    use evenkeel_core::units::Resource;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+    const HOT: Verdict = Verdict::Taint {
+        resource: Resource::NetworkIo,
+        percent: 93,
+    };
+
+    fn enforce() -> Settings {
+        Settings {
+            effect: Some(TaintEffect::NoSchedule),
+            ..Settings::default()
+        }
+    }
+
+    const fn context(settings: &Settings) -> Context<'_> {
+        Context {
+            settings,
+            reporter: "pod-0",
+            now: NOW,
+        }
+    }
+
+    fn object(taints: &Value) -> Value {
+        let mut object = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {}, "status": {
+            "conditions": [{"type": "Ready", "status": "True"}]}});
+        if !taints.is_null() {
+            object["spec"]["taints"] = taints.clone();
+        }
+        object
+    }
+
+    fn node(object: &Value) -> Arc<TaintedNode> {
+        Arc::new(TaintedNode::of(
+            &serde_json::from_value(object.clone()).unwrap(),
+        ))
+    }
+
+    /// Applies the writes to the node as it is by then, and gives the Events.
+    fn make(writes: &[Write], object: &mut Value) -> (usize, Vec<String>) {
+        let (mut made, mut events) = (0, Vec::new());
+        for write in writes {
+            match &write.operation {
+                Operation::Conditional(patch) => made += usize::from(apply(object, patch).is_ok()),
+                Operation::Create(event) => {
+                    let [reason, note] = ["reason", "note"].map(|key| event[key].as_str().unwrap());
+                    events.push(format!("{reason}: {note}"));
+                }
+                Operation::Merge(_) => panic!("taints are one list"),
+            }
+        }
+        (made, events)
+    }
+
+    #[test]
+    fn a_taint_is_set_beside_the_others_told_of_once_it_stands_and_taken_away() {
+        let foreign = json!({"key": "gpu", "value": "x", "effect": "NoSchedule"});
+        for (before, others) in [
+            (json!(null), vec![]),
+            (json!([foreign]), vec![foreign.clone()]),
+        ] {
+            let (mut tainting, mut found) = (Tainting::default(), object(&before));
+            let mut round = |found: &mut Value, verdicts: &[(&str, Verdict)]| {
+                let writes = tainting.plan(&[node(found)], verdicts, &context(&enforce()));
+                make(&writes, found)
+            };
+            assert_eq!(round(&mut found, &[("a", HOT)]), (1, vec![]));
+            let ours = json!({"key": "evenkeel.dev/overloaded", "value": "networkIo",
+                              "effect": "NoSchedule"});
+            let all = [others.clone(), vec![ours]].concat();
+            assert_eq!(found["spec"]["taints"], json!(all));
+            let told = "NodeOverloaded: tainted evenkeel.dev/overloaded=networkIo:NoSchedule: \
+                        networkIo has been at 80 % of the node or more for 3 samples, 93 % in the \
+                        last";
+            assert_eq!(round(&mut found, &[]), (0, vec![told.to_owned()]));
+            assert_eq!(round(&mut found, &[]), (0, vec![]));
+            let lift = Verdict::Lift(Lift::Cooled);
+            assert_eq!(round(&mut found, &[("a", lift)]), (1, vec![]));
+            assert_eq!(found, object(&before));
+            let (made, told) = round(&mut found, &[]);
+            assert_eq!(made, 0);
+            assert!(told[0].starts_with("NodeRelieved: "), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_did_meanwhile_stands_and_nothing_is_told() {
+        let (mut tainting, mut found) = (Tainting::default(), object(&json!(null)));
+        let writes = tainting.plan(&[node(&found)], &[("a", HOT)], &context(&enforce()));
+        let theirs = object(&json!([{"key": "drained", "effect": "NoExecute"}]));
+        found.clone_from(&theirs);
+        assert_eq!(make(&writes, &mut found), (0, vec![]));
+        assert_eq!(found, theirs);
+        let again = tainting.plan(&[node(&found)], &[("a", HOT)], &context(&enforce()));
+        assert_eq!(make(&again, &mut found), (1, vec![]));
+        assert_eq!(node(&found).taints.without_own(), node(&theirs).taints);
+        let mut anew = object(&json!(null));
+        anew["metadata"]["uid"] = json!("v");
+        assert_eq!(
+            make(&writes, &mut anew),
+            (0, vec![]),
+            "another node of that name"
+        );
+    }
+
+    #[test]
+    fn another_key_or_effect_takes_the_place_and_off_takes_all_away() {
+        let mut found = object(&json!([
+            {"key": "a/evenkeel-overloaded", "value": "cpu", "effect": "PreferNoSchedule"}]));
+        let mut tainting = Tainting::default();
+        let writes = tainting.plan(&[node(&found)], &[], &context(&enforce()));
+        make(&writes, &mut found);
+        assert_eq!(
+            found["spec"]["taints"],
+            json!([{"key": "evenkeel.dev/overloaded", "value": "cpu", "effect": "NoSchedule"}])
+        );
+        let off = Settings::default();
+        for writes in [
+            tainting.plan(&[node(&found)], &[], &context(&off)),
+            clear(&[node(&found)], Purpose::Restore),
+        ] {
+            let mut cleared = found.clone();
+            make(&writes, &mut cleared);
+            assert_eq!(cleared, object(&json!(null)));
+        }
+        let clean = node(&object(&json!([{"key": "gpu", "effect": "NoSchedule"}])));
+        assert_eq!(clear(&[clean], Purpose::Restore), []);
+    }
+
+    #[test]
+    fn the_control_plane_is_told_by_label_or_taint() {
+        for (labels, taints, is) in [
+            (
+                json!({"node-role.kubernetes.io/control-plane": ""}),
+                json!(null),
+                true,
+            ),
+            (
+                json!({"node-role.kubernetes.io/master": ""}),
+                json!(null),
+                true,
+            ),
+            (
+                json!({}),
+                json!([{"key": "node-role.kubernetes.io/control-plane",
+                                "effect": "NoSchedule"}]),
+                true,
+            ),
+            (
+                json!({"node-role.kubernetes.io/worker": ""}),
+                json!(null),
+                false,
+            ),
+        ] {
+            let mut found = object(&taints);
+            found["metadata"]["labels"] = labels.clone();
+            assert_eq!(node(&found).candidate().control_plane, is, "{labels}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What the Pods of each workload have used of late, for new Pods of it that say nothing themselves.
+//!
+//! Of each controller a few Pods are known by name, and of each round of measurements their usage is
+//! added to the history of the workload behind it. Only what its Pods neither request nor annotate is
+//! kept, and only of namespaces that have opted in. All of it is bounded, however large the cluster is:
+//! names a controller, workloads, and what is kept of each ([`UsageHistory`]).
+//! It is fed outside of every request, and what requests read is published whole.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+use jiff::Timestamp;
+
+use super::autoscaling::WorkloadKey;
+use super::owners::Owner;
+use evenkeel_core::placement::usage::{PodName, UsageSample};
+use evenkeel_core::placement::usage_history::UsageHistory;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::demand::{Demand, DemandSource};
+use evenkeel_kubernetes::meta::OwnerReference;
+use evenkeel_kubernetes::pod::Pod;
+
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// Pods of one controller that are known by name. More would make no better percentile.
+const NAMES: usize = 32;
+/// Pods of one controller that are added each time, in turns.
+const EACH_ROUND: usize = 8;
+/// Turns without any usage after which a name is forgotten: its Pod is gone.
+const MISSES: u8 = 10;
+/// Workloads of which a history is kept: with less than a kilobyte of each, 10 MiB at most.
+const WORKLOADS: usize = 10_000;
+/// Controllers that are looked at while events of Pods wait.
+const AT_ONCE: usize = 64;
+
+/// The Pods of one controller.
+#[derive(Debug)]
+struct Group {
+    namespace: Box<str>,
+    controller: OwnerReference,
+    /// The resources that the Pods do not tell.
+    unknown: Resources<bool>,
+    members: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: PodName,
+    misses: u8,
+}
+
+type Usual = Map<WorkloadKey, Resources<Option<Amount>>>;
+
+/// The usage of all workloads; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct History(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// By the UID of the controller.
+    groups: Mutex<Map<Box<str>, Group>>,
+    /// Held by whoever feeds it, and nobody else.
+    kept: Mutex<Map<WorkloadKey, UsageHistory>>,
+    usual: ArcSwap<Usual>,
+}
+
+impl History {
+    /// Takes a Pod as it now is.
+    pub(crate) fn apply(&self, pod: &Pod, name: &PodName, demand: &Demand) {
+        let Some(controller) = pod.metadata.controller() else {
+            return;
+        };
+        let unknown = Resources::from_fn(|resource| {
+            let source = demand.sources[resource];
+            !matches!(source, DemandSource::Annotation | DemandSource::Requests)
+        });
+        let runs = pod.spec.node_name.is_some() && !pod.is_finished();
+        if controller.uid.is_empty() || !runs || !unknown.values().contains(&true) {
+            return;
+        }
+        let mut groups = locked(&self.0.groups);
+        if !groups.contains_key(controller.uid.as_str()) {
+            groups.insert(controller.uid.as_str().into(), Group::of(pod, controller));
+        }
+        if let Some(group) = groups.get_mut(controller.uid.as_str()) {
+            group.unknown = unknown;
+            let is_known = group.members.iter().any(|member| member.name == *name);
+            if !is_known && group.members.len() < NAMES {
+                let name = name.clone();
+                group.members.push(Member { name, misses: 0 });
+            }
+        }
+    }
+
+    /// Adds a round of measurements, and publishes what follows of it. `resolve` finds the end of an owner
+    /// chain, `counts` says whether a namespace has opted in.
+    pub(crate) fn feed(
+        &self,
+        round: &UsageSample,
+        resolve: impl Fn(&OwnerReference) -> Owner,
+        counts: impl Fn(&str) -> bool,
+        now: Timestamp,
+    ) {
+        let mut kept = locked(&self.0.kept);
+        let controllers: Vec<Box<str>> = locked(&self.0.groups).keys().cloned().collect();
+        for some in controllers.chunks(AT_ONCE) {
+            let mut groups = locked(&self.0.groups);
+            for uid in some {
+                let Some(group) = groups.get_mut(uid) else {
+                    continue;
+                };
+                let used = group.take_turn(round);
+                if counts(&group.namespace) && !used.is_empty() {
+                    let owner = resolve(&group.controller);
+                    let workload = WorkloadKey::of(&group.namespace, &owner);
+                    add(&mut kept, workload, &used, now);
+                }
+                if group.members.is_empty() {
+                    groups.remove(uid);
+                }
+            }
+        }
+        kept.retain(|_, history| {
+            history.forget(now);
+            !history.is_empty()
+        });
+        let usual = kept.iter().map(|(workload, history)| {
+            let usual = Resources::from_fn(|resource| history.usual(resource));
+            (workload.clone(), usual)
+        });
+        self.0.usual.store(Arc::new(usual.collect()));
+    }
+
+    /// What the Pods of a workload use as a rule.
+    pub(crate) fn usual(&self, workload: &WorkloadKey) -> Resources<Option<Amount>> {
+        let usual = self.0.usual.load();
+        usual.get(workload).copied().unwrap_or_default()
+    }
+}
+
+impl Group {
+    fn of(pod: &Pod, controller: &OwnerReference) -> Self {
+        Self {
+            namespace: pod.namespace().into(),
+            controller: controller.clone(),
+            unknown: Resources::default(),
+            members: Vec::new(),
+        }
+    }
+
+    /// The usage of the Pods whose turn it is; names whose Pods have not been measured for long are
+    /// forgotten.
+    fn take_turn(&mut self, round: &UsageSample) -> Vec<(Resource, Amount)> {
+        let turn = EACH_ROUND.min(self.members.len());
+        let mut used = Vec::new();
+        for member in self.members.iter_mut().take(turn) {
+            let before = used.len();
+            for resource in Resource::ALL {
+                let found = round.pods[resource].get(&member.name);
+                let found = found.filter(|_| self.unknown[resource]);
+                used.extend(found.map(|found| (resource, *found)));
+            }
+            member.misses = if used.len() > before {
+                0
+            } else {
+                member.misses.saturating_add(1)
+            };
+        }
+        self.members.rotate_left(turn);
+        self.members.retain(|member| member.misses <= MISSES);
+        used
+    }
+}
+
+/// Adds to the history of a workload, as long as there is room for one more.
+fn add(
+    kept: &mut Map<WorkloadKey, UsageHistory>,
+    workload: WorkloadKey,
+    used: &[(Resource, Amount)],
+    now: Timestamp,
+) {
+    if kept.len() >= WORKLOADS && !kept.contains_key(&workload) {
+        return;
+    }
+    let history = kept.entry(workload).or_default();
+    for (resource, used) in used {
+        history.add(*resource, *used, now);
+    }
+}
+
+/// What stands behind a lock, which a panic leaves whole enough: an hour later all of it is new.
+fn locked<T>(behind: &Mutex<T>) -> MutexGuard<'_, T> {
+    behind.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use evenkeel_kubernetes::demand::demand;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_700_000_000 + second).unwrap()
+    }
+
+    fn pod(name: &str, spec: &Value) -> Pod {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1",
+            "uid": "rs", "controller": true});
+        let mut spec = spec.clone();
+        spec["nodeName"] = json!("a");
+        serde_json::from_value(json!({"spec": spec, "metadata": {
+            "name": name, "namespace": "shop", "uid": name, "ownerReferences": [owner]}}))
+        .unwrap()
+    }
+
+    fn apply(history: &History, name: &str, spec: &Value) {
+        let pod = pod(name, spec);
+        history.apply(&pod, &PodName::new("shop", name), &demand(&pod, false));
+    }
+
+    fn round(pods: &[(&str, u64)]) -> UsageSample {
+        let mut round = UsageSample::default();
+        for (name, used) in pods {
+            let used = Resources::new([Some(Amount::new(*used)); 5]);
+            round.insert_pod(&PodName::new("shop", name), &used);
+        }
+        round
+    }
+
+    fn deployment(_: &OwnerReference) -> Owner {
+        Owner::new("apps/v1", "Deployment", "web")
+    }
+
+    fn usual(history: &History) -> Resources<Option<u64>> {
+        let workload = WorkloadKey::of("shop", &deployment(&OwnerReference::default()));
+        history.usual(&workload).map(|part| part.map(Amount::get))
+    }
+
+    #[test]
+    fn what_pods_do_not_tell_is_learnt_of_those_that_run() {
+        let history = History::default();
+        let spec =
+            json!({"containers": [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]});
+        for name in ["a", "b"] {
+            apply(&history, name, &spec);
+        }
+        for second in 0..6 {
+            let round = round(&[("a", 100), ("b", 200), ("stranger", 9000)]);
+            assert_eq!(usual(&history), Resources::default(), "too little is known");
+            history.feed(&round, deployment, |_| true, at(second * 15));
+        }
+        let known = Some(207);
+        assert_eq!(
+            usual(&history),
+            Resources::new([None, None, known, known, known])
+        );
+        history.feed(&round(&[]), deployment, |_| true, at(3700 + 900));
+        assert_eq!(usual(&history), Resources::default(), "an hour later");
+    }
+
+    #[test]
+    fn nothing_is_kept_of_others_namespaces_and_names_of_the_gone_are_forgotten() {
+        let history = History::default();
+        apply(&history, "a", &json!({"containers": []}));
+        for second in 0..20 {
+            history.feed(&round(&[("a", 5)]), deployment, |_| false, at(second));
+        }
+        assert_eq!(usual(&history), Resources::default());
+        for second in 0..20 {
+            history.feed(&round(&[]), deployment, |_| true, at(second));
+        }
+        assert!(locked(&history.0.groups).is_empty());
+        // Who comes back is known again, and one that has ended is not.
+        apply(&history, "a", &json!({"containers": []}));
+        assert_eq!(locked(&history.0.groups).len(), 1);
+        let mut ended = pod("b", &json!({"containers": []}));
+        ended.status.phase = evenkeel_kubernetes::pod::Phase::Succeeded;
+        ended.metadata.owner_references[0].uid = "other".to_owned();
+        history.apply(&ended, &PodName::new("shop", "b"), &demand(&ended, false));
+        assert_eq!(locked(&history.0.groups).len(), 1);
+    }
+
+    #[test]
+    fn memory_is_bounded_in_pods_and_in_workloads() {
+        let history = History::default();
+        for number in 0..100 {
+            apply(
+                &history,
+                &format!("web-{number}"),
+                &json!({"containers": []}),
+            );
+        }
+        assert_eq!(locked(&history.0.groups)["rs"].members.len(), NAMES);
+        let mut kept = Map::default();
+        for number in 0..WORKLOADS + 10 {
+            let owner = Owner::new("apps/v1", "Deployment", &number.to_string());
+            let used = [(Resource::Cpu, Amount::new(5))];
+            add(&mut kept, WorkloadKey::of("shop", &owner), &used, at(0));
+        }
+        assert_eq!(kept.len(), WORKLOADS);
+    }
+}

@@ -1,0 +1,79 @@
+//! Taints on overloaded nodes, by the leader.
+//!
+//! Every replica watches the rounds of measurements, so that whoever takes over has the same samples
+//! in a row; the leader alone plans, and what stands is read off the nodes themselves. What a leader
+//! of other settings left is taken away, and under `writes: restore` everything.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use super::switch::Writes;
+use evenkeel_core::placement::node_table::NodeSet;
+use evenkeel_core::placement::overload::{Candidate, Overload, Settings as Judging};
+use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_kubernetes::plan::overload::{Context, Settings, TaintedNode, Tainting, clear};
+use evenkeel_kubernetes::plan::{Purpose, Write};
+
+/// The samples of all nodes, which the rounds of measurements feed; clones share them.
+#[derive(Debug, Clone)]
+pub struct OverloadWatch {
+    settings: Settings,
+    overload: Arc<Mutex<Overload>>,
+}
+
+impl OverloadWatch {
+    /// Nothing measured yet; samples that are older than `max_age` make no verdict.
+    #[must_use]
+    pub fn new(settings: Settings, max_age: jiff::SignedDuration, now: Timestamp) -> Self {
+        let judging = Judging {
+            disk: settings.disk,
+            max_age,
+        };
+        Self {
+            settings,
+            overload: Arc::new(Mutex::new(Overload::new(judging, now))),
+        }
+    }
+
+    /// Takes a round of measurements, where nodes are tainted at all.
+    pub fn observe(&self, nodes: &NodeSet, round: &UsageSample, now: Timestamp) {
+        if self.settings.effect.is_some() {
+            self.locked().observe(nodes, round, now);
+        }
+    }
+
+    /// The writes that bring the nodes' taints in line, and tell of those that are.
+    pub(super) fn plan(
+        &self,
+        tainting: &mut Tainting,
+        nodes: &[Arc<TaintedNode>],
+        reporter: &str,
+        now: Timestamp,
+    ) -> Vec<Write> {
+        let candidates: Vec<Candidate<'_>> = nodes.iter().map(|node| node.candidate()).collect();
+        let verdicts = match self.settings.effect {
+            Some(_) => self.locked().decide(&candidates, now),
+            None => Vec::new(),
+        };
+        let context = Context {
+            settings: &self.settings,
+            reporter,
+            now,
+        };
+        tainting.plan(nodes, &verdicts, &context)
+    }
+
+    /// The samples, which a panic while they were locked leaves whole: each round replaces them.
+    fn locked(&self) -> MutexGuard<'_, Overload> {
+        self.overload.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What goes where nothing is to be left.
+pub(super) fn restored(writes: Writes, nodes: &[Arc<TaintedNode>]) -> Vec<Write> {
+    match writes {
+        Writes::Restore => clear(nodes, Purpose::Restore),
+        Writes::Enabled | Writes::Disabled => Vec::new(),
+    }
+}
