@@ -17,6 +17,8 @@ mod cron;
 #[cfg(feature = "sandbox")]
 pub mod dev;
 mod doctor;
+mod explain;
+mod explanation;
 mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
@@ -26,9 +28,14 @@ mod output;
 mod pod_file;
 #[cfg(feature = "sandbox")]
 mod prometheus_past;
+#[cfg(feature = "sandbox")]
+mod scenario_file;
 mod score;
 mod serve;
+mod service_api;
 mod settings;
+#[cfg(feature = "sandbox")]
+mod simulate;
 mod uninstall;
 
 use std::ffi::OsString;
@@ -72,12 +79,15 @@ enum Command {
     Migrate(migrate::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
+    Explain(explain::Args),
     #[cfg(feature = "sandbox")]
     Assess(Box<assess::Args>),
     #[cfg(feature = "sandbox")]
     Forecast(forecast::Args),
     #[cfg(feature = "sandbox")]
     Train(forecast::train::Args),
+    #[cfg(feature = "sandbox")]
+    Simulate(Box<simulate::Args>),
     Uninstall(uninstall::Args),
 }
 
@@ -114,12 +124,15 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Migrate(args) => migrate::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Explain(args) => explain::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Assess(args) => assess::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Forecast(args) => forecast::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Train(args) => forecast::train::run(&args),
+        #[cfg(feature = "sandbox")]
+        Command::Simulate(args) => simulate::run(*args),
         Command::Uninstall(args) => uninstall::run(&args),
     }
 }

@@ -4,6 +4,7 @@
 //! knows that there is a file. All problems that can be found are reported at once, each with what
 //! brought the value, the path of the field and what is accepted.
 
+mod capacities;
 mod certificates;
 mod check;
 mod environment;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 
 use evenkeel_core::forecast::Calendar;
 use evenkeel_core::placement::node_table;
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use serde::Serialize;
@@ -45,11 +47,11 @@ pub use reload::Reload;
 
 use crate::cluster;
 use crate::controller::{leadership, writer};
-use crate::metrics::Source;
+use crate::metrics::{Source, kubelet};
 use crate::telemetry::LogSettings;
 use evenkeel_core::placement::Policy;
 use layers::Layered;
-use scheduling::PolicySections;
+use scheduling::{PolicySections, SchedulingSection};
 
 /// The whole configuration, checked: the settings of each part of the service.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,7 +205,7 @@ impl Config {
             kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
-            cluster: cluster_settings(&policy, &metrics, scheduling.table(policy.max_age, check)),
+            cluster: cluster_settings(scheduling, &policy, &metrics, check),
             overload: scheduling.overload.check(check),
             policy,
             metrics,
@@ -220,13 +222,20 @@ impl Config {
 }
 
 fn cluster_settings(
+    scheduling: &SchedulingSection,
     policy: &Policy,
     metrics: &crate::metrics::Settings,
-    table: node_table::Settings,
+    check: &mut Checker,
 ) -> cluster::Settings {
     cluster::Settings {
-        table,
-        default_capacity: policy.default_capacity,
+        table: node_table::Settings {
+            disk_max_age: match &metrics.kubelet {
+                Some(_) => policy.max_age.max(kubelet::MAX_AGE),
+                None => policy.max_age,
+            },
+            ..scheduling.table(policy.max_age, check)
+        },
+        capacities: Capacities::new(scheduling.capacities(check), policy.default_capacity),
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: metrics.source != Source::None,
     }

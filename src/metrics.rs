@@ -6,6 +6,7 @@
 //! is kept in memory with its age, so that no request ever waits for the network. What a source
 //! could not tell is absent, never zero, and stands in the round's reports with a reason.
 
+mod access;
 mod answer;
 mod api_call;
 mod asking;
@@ -14,6 +15,7 @@ mod dropped;
 mod error;
 pub mod exposition;
 mod instruments;
+pub mod kubelet;
 pub mod metrics_api;
 mod none;
 mod pace;
@@ -28,6 +30,7 @@ mod settings;
 pub mod signals;
 mod source;
 
+pub use access::{Access, Authorization, IdentityFiles};
 pub use answer::{Answer, Answers, Content, Instances, SampleTimes};
 pub use api_call::Bounds;
 pub use asking::{Asking, Limits};

@@ -19,12 +19,15 @@ mod support {
 
 mod edges {
     mod admission;
+    mod alerts;
     mod doctor;
     mod extender;
     mod external_metrics;
+    mod kubelets;
     mod manifests;
     mod metrics_faults;
     mod metrics_prometheus;
+    mod recorded_exporters;
     mod scrapes;
     mod server_abuse;
     mod server_faults;

@@ -4,6 +4,7 @@
 #![no_main]
 
 use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::node::{Node, node_facts};
 use libfuzzer_sys::fuzz_target;
 
@@ -24,7 +25,7 @@ fuzz_target!(|text: &str| {
         return;
     };
     let defaults = Resources::new([Some(Amount::new(7)); 5]);
-    let (facts, invalid) = node_facts(&node, &defaults);
+    let (facts, invalid) = node_facts(&node, &Capacities::new(Vec::new(), defaults));
     assert!(facts.capacity.values().iter().all(Option::is_some));
     for problem in invalid {
         assert!(!problem.to_string().is_empty());

@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::node::{Node, node_facts};
 use evenkeel_kubernetes::pod::Pod;
@@ -23,7 +23,7 @@ fuzz_target!(|body: &[u8]| {
         );
     }
     if let Ok(node) = serde_json::from_slice::<Node>(body) {
-        let _ = node_facts(&node, &Resources::default());
+        let _ = node_facts(&node, &Capacities::default());
     }
     if let Ok(pod) = serde_json::from_slice::<Pod>(body) {
         let _ = demand(&pod, true);

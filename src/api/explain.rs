@@ -1,17 +1,18 @@
 //! `/api/v1/explain`: reasons why a Pod went to its node, or would go to one.
 //!
-//! The terms of a decision are [`Explanation`]; around it stand the answers that kube-scheduler was
-//! given, and the load of each node term by term.
+//! The terms of a decision are [`Explanation`]: those of one that would be made now, and beside it the
+//! answers that kube-scheduler was given, with the terms of each.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cluster::owners::Owner;
-use evenkeel_kubernetes::extender::explain::{Explanation, Resourced};
+use evenkeel_kubernetes::extender::explain::Explanation;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodExplanation {
     /// Workload that the Pod belongs to.
@@ -20,24 +21,34 @@ pub struct PodExplanation {
     pub last_filter: Option<PastVerdict>,
     /// Last answer to prioritize, likewise.
     pub last_prioritize: Option<PastVerdict>,
+    /// The node that kube-scheduler told it had chosen, likewise.
+    pub last_notice: Option<Notice>,
     /// Terms of a decision on the newest snapshot.
     pub now: Explanation,
-    /// Terms of each node's load.
-    pub loads: BTreeMap<String, Resourced<LoadTerms>>,
     /// Taints of overloaded nodes, such as `evenkeel.dev/overloaded=cpu:NoSchedule`.
     pub overloaded: BTreeMap<String, String>,
 }
 
+/// A choice that kube-scheduler told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    pub at: Timestamp,
+    pub node: String,
+}
+
 /// An answer that was given to kube-scheduler.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PastVerdict {
     pub at: Timestamp,
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// The terms that it was made of, as long as there is memory for them.
+    pub terms: Option<Explanation>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", untagged)]
 pub enum Verdict {
     /// The answer to filter.
@@ -46,11 +57,13 @@ pub enum Verdict {
         asked: usize,
         passed: usize,
         /// Number of nodes that each resource refused.
-        refused_by: Vec<(&'static str, usize)>,
+        refused_by: Vec<(Cow<'static, str>, usize)>,
         /// Reason why nothing was judged.
-        unjudged: Option<&'static str>,
+        unjudged: Option<Cow<'static, str>>,
         /// Nodes without headroom passed, because none had any.
         relaxed: bool,
+        /// The node that others were preempted on for the Pod passed without headroom.
+        nominated: bool,
     },
     /// The answer to prioritize.
     Prioritized {
@@ -63,21 +76,6 @@ pub enum Verdict {
         /// Profile whose weights counted.
         profile: Option<String>,
         /// Reason why nothing was judged.
-        unjudged: Option<&'static str>,
+        unjudged: Option<Cow<'static, str>>,
     },
-}
-
-/// Terms of one resource's load on one node, in millicores, bytes or bytes per second: the measured
-/// load with Pods in flight added and Pods that are gone taken off, or else the demand of all its Pods.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LoadTerms {
-    pub measured: Option<u64>,
-    pub measured_at: Option<Timestamp>,
-    /// Demand of Pods that are placed there and not measured yet.
-    pub in_flight: u64,
-    /// Usage of Pods that were measured and are gone.
-    pub gone: u64,
-    /// Demand of all Pods on the node.
-    pub demanded: u64,
 }

@@ -90,6 +90,7 @@ fn reference_node() -> NodeLoad {
         capacity: Resources::new([8_000, 32 << 30, 1_250_000_000, 250_000_000, 100 << 30])
             .map(|amount| Some(Amount::new(amount))),
         load: Resources::default(),
+        io_pressed: false,
     }
 }
 
@@ -121,7 +122,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 }
 
 fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy) -> ClassifiedPod {
-    let PodManifest { kind, pod } = manifest;
+    let PodManifest { kind, pod, .. } = manifest;
     let asked = demand(&pod, policy.caps_as_demand);
     let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
     let opted_in = snapshot.map(|snapshot| snapshot.opt_in(pod.namespace()));
@@ -291,6 +292,7 @@ mod tests {
             let pod = PodManifest {
                 kind: "Pod".to_owned(),
                 pod: serde_json::from_str(&object.to_string()).unwrap(),
+                manifest: object.clone(),
             };
             let classified = classify(pod, Some(&snapshot), &policy);
             let given = reviewed(&object, &snapshot, &policy);

@@ -33,6 +33,7 @@ use self::run::RunResult;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
+use super::scenario_file;
 use crate::cli::dev::cluster::SPEED;
 use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::engine::summary::Summary;
@@ -135,21 +136,8 @@ fn parse_speed(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "accepted: a number from 0.1 to 1000".to_owned())
 }
 
-fn scenario(file: Option<PathBuf>, nodes: Option<u16>) -> Result<Scenario, Failure> {
-    let scenario = match file {
-        None => Scenario::mixed(),
-        Some(path) => {
-            let text = output::read_input(&path)?;
-            // Standard input stands in the folder that the program runs in.
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let traces = |named: &Path| {
-                let text = std::fs::read_to_string(folder.join(named));
-                text.map_err(|error| error.to_string())
-            };
-            Scenario::read(&text, &traces)
-                .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))?
-        }
-    };
+fn scenario(file: Option<&Path>, nodes: Option<u16>) -> Result<Scenario, Failure> {
+    let scenario = scenario_file::read(file)?;
     Ok(match nodes {
         Some(count) => scenario.with_nodes(usize::from(count)),
         None => scenario,
@@ -216,7 +204,7 @@ fn rival(plain: &Summary, evenkeel: &Summary, alone: impl Fn(Ratio) -> Summary) 
 }
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
-    let scenario = scenario(args.scenario, args.nodes)?;
+    let scenario = scenario(args.scenario.as_deref(), args.nodes)?;
     // The kubeconfig in it is an administrator's, so that nobody else may enter.
     let folder = tempfile::Builder::new()
         .prefix("evenkeel-dev-")

@@ -28,6 +28,8 @@ pub(super) struct PodManifest {
     /// The kind of the manifest: `Pod`, or that of the workload.
     pub(super) kind: String,
     pub(super) pod: Pod,
+    /// The Pod with all that stands in the manifest.
+    pub(super) manifest: Value,
 }
 
 /// Reads the Pods of all documents in the file; `namespace` is for those that name none.
@@ -88,7 +90,13 @@ fn manifest(kind: String, object: &Value, namespace: &str) -> Result<PodManifest
     pod.metadata
         .namespace
         .get_or_insert_with(|| namespace.to_owned());
-    Ok(PodManifest { kind, pod })
+    let mut manifest = object.clone();
+    manifest["metadata"]["namespace"] = pod.namespace().into();
+    Ok(PodManifest {
+        kind,
+        pod,
+        manifest,
+    })
 }
 
 #[cfg(test)]

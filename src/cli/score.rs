@@ -108,7 +108,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 
 /// Explains the decision, and asks filter what would become of a Pod that fits nowhere.
 fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &Policy) -> ScoredPod {
-    let PodManifest { kind, pod } = manifest;
+    let PodManifest { kind, pod, .. } = manifest;
     let call = Call {
         snapshot,
         policy,
@@ -116,10 +116,9 @@ fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &Policy) -> ScoredP
         refused_since: None,
     };
     let explanation = explain(&pod, &call);
-    let best = explanation.nodes.iter().find(|node| node.total.is_some());
     ScoredPod {
         kind,
-        best: best.map(|node| node.name.clone()),
+        best: explanation.best.clone(),
         relaxed_to: relaxed(pod, &call),
         explanation,
     }

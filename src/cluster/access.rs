@@ -163,6 +163,11 @@ const FURTHER: &[Access<'static>] = &[
         subresource: Some("status"),
         ..everywhere(Kind::CronHpa, &["patch"])
     },
+    // What Pods use of the disks, which the kubelets let those read who have this right.
+    Access {
+        subresource: Some("stats"),
+        ..everywhere(Kind::Node, &["get"])
+    },
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),

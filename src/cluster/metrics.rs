@@ -7,7 +7,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::state::{ClusterState, SecondScheduler};
-use evenkeel_core::placement::node_table::Freshness;
+use evenkeel_core::placement::node_table::{Freshness, NodeState};
+use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// The outcome of one watch event.
@@ -100,6 +101,7 @@ pub struct Metrics {
     second_scheduler: Family<SchedulerLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
     capacity_known: Family<ResourceLabel, Gauge>,
+    io_pressed: Gauge,
     in_flight: Gauge,
 }
 
@@ -140,6 +142,11 @@ impl Metrics {
             "nodes_with_capacity",
             "Nodes whose capacity of a resource is known; elsewhere it takes part in no rule",
             self.capacity_known.clone(),
+        );
+        registry.register(
+            "nodes_io_pressed",
+            "Nodes whose tasks wait for disks of unknown capacity so much that they take no Pods",
+            self.io_pressed.clone(),
         );
         registry.register(
             "pods_in_flight",
@@ -195,7 +202,7 @@ impl Metrics {
     /// Brings the gauges in line with the state.
     pub fn observe(&self, state: &ClusterState) {
         let snapshot = state.snapshot();
-        for resource in evenkeel_core::units::Resource::ALL {
+        for resource in Resource::ALL {
             let known = snapshot
                 .nodes
                 .iter()
@@ -220,6 +227,10 @@ impl Metrics {
                     .set(i64::try_from(nodes).unwrap_or(i64::MAX));
             }
         }
+        let pressed = |node: &&NodeState| node.load.is_pressed(Resource::DiskIo);
+        let pressed = snapshot.nodes.iter().filter(pressed).count();
+        self.io_pressed
+            .set(i64::try_from(pressed).unwrap_or(i64::MAX));
         if let Some(SecondScheduler { name, is_alive }) = state.second_scheduler(state.now()) {
             let label = SchedulerLabel { scheduler: name };
             let gauge = self.second_scheduler.get_or_create(&label);
@@ -237,14 +248,14 @@ mod tests {
 
     use super::*;
     use crate::cluster::Settings;
-    use evenkeel_core::units::Resources;
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::node::Node;
 
     #[test]
     fn nodes_are_counted_by_the_capacities_that_they_tell() {
         let state = ClusterState::new(Settings {
             table: evenkeel_core::placement::node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,
         });

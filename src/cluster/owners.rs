@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use evenkeel_kubernetes::kinds::{Kind, foreign_group};
 use evenkeel_kubernetes::meta::OwnerReference;
 
 /// A controller of Pods.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {
     /// The group of a kind that is not one of Kubernetes' own.
     #[serde(skip)]

@@ -1,6 +1,7 @@
 //! The live cluster, changed event by event and published as snapshots.
 
 mod claims;
+mod contacts;
 mod inner;
 mod placing;
 mod scaling;
@@ -21,8 +22,8 @@ use super::records::{NamespaceRecord, WaitingPod};
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::annotations::ENABLED;
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
@@ -33,15 +34,16 @@ use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
 
+pub use contacts::NodeContact;
 pub use second_scheduler::SecondScheduler;
 
 /// The settings of the cluster's state.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The times for which measurements and reservations are believed.
     pub table: node_table::Settings,
-    /// Capacity of nodes that do not tell theirs.
-    pub default_capacity: Resources<Option<Amount>>,
+    /// Capacities of nodes that do not tell theirs.
+    pub capacities: Capacities,
     /// True where the caps of the CNI bandwidth plugin count as demand.
     pub caps_as_demand: bool,
     /// True where measurements are to be expected.
@@ -110,7 +112,7 @@ impl ClusterState {
 
     /// Takes a node as it now is.
     pub fn apply_node(&self, node: &Node, now: Timestamp) {
-        let (facts, invalid) = node_facts(node, &self.0.settings.default_capacity);
+        let (facts, invalid) = node_facts(node, &self.0.settings.capacities);
         self.change(|inner| {
             inner.table.apply_node(node.name(), facts, now);
             inner.follow_largest(now);
@@ -118,6 +120,7 @@ impl ClusterState {
                 .node_versions
                 .insert(node.name().into(), version(&node.metadata));
             inner.follow_taints(node);
+            inner.contacts.insert(node);
             inner.warn(Kind::Node, &node.metadata, &invalid);
         });
     }
@@ -128,6 +131,7 @@ impl ClusterState {
             inner.table.remove_node(name);
             inner.node_versions.remove(name);
             inner.tainted.remove(name);
+            inner.contacts.remove(name);
         });
     }
 
@@ -137,6 +141,7 @@ impl ClusterState {
             inner.table.retain_nodes(&keep);
             inner.node_versions.retain(|name, _| keep(name));
             inner.tainted.retain(|name, _| keep(name));
+            inner.contacts.retain(&keep);
         });
     }
 
@@ -306,6 +311,12 @@ impl ClusterState {
     #[must_use]
     pub fn node_names(&self) -> Vec<Box<str>> {
         self.lock().node_versions.keys().cloned().collect()
+    }
+
+    /// Where each node is reached, in the order of their names.
+    #[must_use]
+    pub fn node_contacts(&self) -> Vec<NodeContact> {
+        self.lock().contacts.all()
     }
 
     /// The terms of a node's load.

@@ -8,10 +8,12 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
+use super::capacities::{self, CapacitySection};
 use super::check::Checker;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
 use super::value::{Count, Number};
+use evenkeel_kubernetes::capacities::LabelledCapacity;
 use evenkeel_kubernetes::plan::overload;
 use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
 use evenkeel_kubernetes::written::Text;
@@ -32,6 +34,7 @@ section! {
         significance: Number = Number(0.05),
         random_index: Text = "thesis".into(),
         profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
+        capacities: Vec<CapacitySection> = Vec::new(),
         in_flight_timeout: Text = "10s".into(),
         notice_timeout: Text = "2s".into(),
         overload: OverloadSection = OverloadSection::default(),
@@ -118,6 +121,7 @@ impl PolicySections<'_> {
             significance,
             random_index,
             profiles,
+            capacities: _,
             in_flight_timeout: _,
             overload: _,
             notice_timeout: _,
@@ -169,6 +173,11 @@ impl OverloadSection {
 }
 
 impl SchedulingSection {
+    /// The capacities of nodes that do not tell theirs, by their labels.
+    pub(super) fn capacities(&self, check: &mut Checker) -> Vec<LabelledCapacity> {
+        capacities::check(&self.capacities, check)
+    }
+
     /// The times that the node table goes by.
     pub(super) fn table(
         &self,

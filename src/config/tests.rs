@@ -7,6 +7,7 @@ use evenkeel_kubernetes::plan::scaling::Queries;
 use jiff::tz::TimeZone;
 
 use super::*;
+use crate::metrics::Authorization;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::scaling::{Mode, Risk};
@@ -744,6 +745,147 @@ fn credentials_in_a_url_are_refused_and_not_repeated() {
         assert!(refused.contains("bearerTokenFile"), "{refused}");
         assert!(!refused.contains("hunter"), "{refused}");
     }
+}
+
+#[test]
+fn kubelets_tell_the_use_of_disks_unless_queries_do_or_the_source_is_another() {
+    for (yaml, asked, query) in [
+        ("{}", true, false),
+        ("{source: metrics-api}", true, true),
+        ("{disk: queries}", false, true),
+        ("{disk: none}", false, false),
+        (
+            "{disk: none, prometheus: {queries: {podDisk: a}}}",
+            false,
+            true,
+        ),
+        ("{source: metrics-api, disk: none}", false, false),
+        ("{prometheus: {queries: {podDisk: a}}}", false, true),
+        ("{prometheus: {queries: {nodeDisk: a}}}", false, true),
+        ("{source: none}", false, true),
+    ] {
+        let config = load(&format!("metrics: {yaml}")).unwrap();
+        assert_eq!(config.metrics.kubelet.is_some(), asked, "{yaml}");
+        let minutes = if asked { 16 } else { 3 };
+        let age = config.cluster.table.disk_max_age;
+        assert_eq!(age, SignedDuration::from_mins(minutes), "{yaml}");
+        if let Source::Prometheus(settings) = config.metrics.source {
+            let queries = settings.queries;
+            assert_eq!(queries.nodes[Resource::Disk].is_some(), query, "{yaml}");
+            assert_eq!(queries.pods[Resource::Disk].is_some(), query, "{yaml}");
+        }
+    }
+    let longer = load("metrics: {maxAge: 30m}").unwrap().cluster.table;
+    assert_eq!(longer.disk_max_age, SignedDuration::from_mins(30));
+    let own = load("metrics: {kubelet: {tokenFile: /a, caFile: /b}}").unwrap();
+    let access = own.metrics.kubelet.unwrap().access;
+    assert_eq!(access.authorization, Authorization::Bearer("/a".into()));
+    assert_eq!(access.ca_file.as_deref(), Some(Path::new("/b")));
+}
+
+#[test]
+fn capacities_are_told_by_labels_and_an_entry_that_is_never_reached_is_refused() {
+    let capacities = |yaml: &str| load(&format!("scheduling: {{capacities: [{yaml}]}}"));
+    for (yaml, told) in [
+        ("{diskIo: 1MB/s}", "[0].matchLabels"),
+        ("{matchLabels: {a: b}}", "networkIo or diskIo is needed"),
+        ("{matchLabels: {a: b}, diskIo: fast}", "[0].diskIo"),
+        ("{matchLabels: {a: b}, cpu: 4}", "cpu"),
+        (
+            "{matchLabels: {a: b}, diskIo: 1}, {matchLabels: {a: b, c: d}, diskIo: 2}",
+            "scheduling.capacities[1]",
+        ),
+    ] {
+        let refused = capacities(yaml).unwrap_err().to_string();
+        assert!(refused.contains(told), "{yaml}: {refused}");
+    }
+    let config = capacities(
+        "{matchLabels: {a: b, c: 1}, diskIo: 1MB/s}, {matchLabels: {a: b}, networkIo: 8bps}",
+    );
+    let told = config.unwrap().cluster.capacities;
+    let of = |labels: &[(&str, &str)]| {
+        let labels = labels
+            .iter()
+            .map(|(key, value)| ((*key).into(), (*value).into()));
+        *told.of_labels(&labels.collect()).values()
+    };
+    let amount = |value| Some(Amount::new(value));
+    let both = [None, None, None, amount(1_000_000), None];
+    assert_eq!(of(&[("a", "b"), ("c", "1")]), both);
+    assert_eq!(of(&[("a", "b")]), [None, None, amount(1), None, None]);
+    assert_eq!(of(&[("c", "1")]), [None; 5]);
+}
+
+#[test]
+fn prometheus_is_shown_one_way_to_say_who_calls_and_nothing_secret_stands_in_the_file() {
+    let prometheus = |yaml: &str| load(&format!("metrics: {{prometheus: {{{yaml}}}}}"));
+    for (yaml, told) in [
+        (
+            "headers: {Authorization: Bearer x}",
+            "headers.Authorization",
+        ),
+        ("headers: {cookie: a=b}", "bearerTokenFile"),
+        ("headers: {'a b': c}", "no name of an HTTP header"),
+        (r#"headers: {a: "b\nc"}"#, "no HTTP header can hold"),
+        ("basicAuth: {username: a}", "needed together"),
+        (
+            "basicAuth: {username: 'a:b', passwordFile: f}",
+            "without a colon",
+        ),
+        (
+            "basicAuth: {username: a, passwordFile: f}, bearerTokenFile: t",
+            "either of the two",
+        ),
+        ("clientCertificate: {keyFile: f}", "needed together"),
+    ] {
+        let refused = prometheus(yaml).unwrap_err().to_string();
+        assert!(refused.contains(told), "{yaml}: {refused}");
+    }
+    let config = prometheus(
+        "headers: {X-Scope-OrgID: 7}, basicAuth: {username: a, passwordFile: f}, \
+         clientCertificate: {certificateFile: c, keyFile: k}",
+    )
+    .unwrap();
+    let Source::Prometheus(settings) = config.metrics.source else {
+        panic!("the default source is Prometheus");
+    };
+    assert_eq!(settings.connection.headers["x-scope-orgid"], "7");
+    let access = settings.connection.access;
+    let basic = Authorization::Basic {
+        username: "a".to_owned(),
+        password_file: "f".into(),
+    };
+    assert_eq!(access.authorization, basic);
+    assert_eq!(access.identity.unwrap().key, Path::new("k"));
+}
+
+#[test]
+fn queries_of_the_operators_own_are_dated_or_refused() {
+    let queries = |yaml: &str| load(&format!("metrics: {{prometheus: {{queries: {{{yaml}}}}}}}"));
+    for (yaml, told) in [
+        ("nodeCpu: vector(1)", "names no metric"),
+        (
+            r#"nodeCpu: 'label_replace(a, "node", "$1", "host", "(.*)")'"#,
+            "give `value` and `time`",
+        ),
+        ("podCpu: {value: a, time: b}", "takes no `time`"),
+        ("nodeCpu: {value: a}", "time"),
+        ("nodeCpu: [a]", "`value` and `time`"),
+    ] {
+        let refused = queries(yaml).unwrap_err().to_string();
+        assert!(refused.contains(told), "{yaml}: {refused}");
+        assert!(refused.contains("metrics.prometheus.queries"), "{refused}");
+    }
+    let config = queries("nodeCpu: {value: a, time: b}, nodeMemory: c - d").unwrap();
+    let Source::Prometheus(settings) = config.metrics.source else {
+        panic!("the default source is Prometheus");
+    };
+    let sampled = |resource| {
+        let query = settings.queries.nodes[resource].clone();
+        query.unwrap().sampled
+    };
+    assert_eq!(&*sampled(Resource::Cpu), "b");
+    assert!(sampled(Resource::Memory).contains("timestamp(d)"));
 }
 
 #[test]

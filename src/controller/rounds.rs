@@ -175,6 +175,7 @@ mod tests {
     use evenkeel_core::placement::{NoHeadroom, NodesToScore, node_table};
     use evenkeel_core::profile::ProfileTable;
     use evenkeel_core::units::{Ratio, Resources};
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::plan::Purpose;
     use evenkeel_kubernetes::plan::overload::Settings as Taints;
 
@@ -201,7 +202,7 @@ mod tests {
     fn cluster() -> ClusterState {
         let cluster = ClusterState::new(Settings {
             table: node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
         });

@@ -1,8 +1,8 @@
 //! `GET /api/v1/explain?namespace=&pod=` takes a Pod that kube-scheduler has asked about and judges
-//! it again on the newest snapshot, beside the last answers that were given; `POST` does so for any
-//! Pod in the body.
+//! it again on the newest snapshot, beside the last answers that were given, each with the terms that it
+//! was made of; `POST` judges any Pod in the body. `nodes=` names the nodes to judge, all unless given.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -12,17 +12,14 @@ use serde::Deserialize;
 
 use super::query::parameters;
 use crate::api;
-use crate::api::explain::{LoadTerms, PodExplanation};
+use crate::api::explain::PodExplanation;
 use crate::server::ApiError;
 use crate::server::handlers::Handlers;
-use evenkeel_core::placement::node_table::{NodeDetail, NodeState};
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Resource, Resources};
-use evenkeel_kubernetes::extender::explain::{Resourced, explain};
+use evenkeel_kubernetes::extender::explain::{explain, explain_among};
 use evenkeel_kubernetes::extender::judgement;
 use evenkeel_kubernetes::json;
 use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::snapshot::Snapshot;
 
 /// The path of explanations, for decisions of `handlers`.
 pub fn explanations(handlers: &Handlers) -> Router {
@@ -36,6 +33,12 @@ pub fn explanations(handlers: &Handlers) -> Router {
 struct PodQuery {
     namespace: String,
     pod: String,
+    nodes: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct NodesQuery {
+    nodes: Option<String>,
 }
 
 /// Explains a Pod that kube-scheduler has asked about.
@@ -43,30 +46,41 @@ async fn past(
     State(handlers): State<Handlers>,
     uri: Uri,
 ) -> Result<Json<PodExplanation>, ApiError> {
-    let PodQuery { namespace, pod } = parameters(&uri, "namespace=NAMESPACE&pod=NAME")?;
+    let PodQuery {
+        namespace,
+        pod,
+        nodes,
+    } = parameters(&uri, "namespace=NAMESPACE&pod=NAME[&nodes=NAME,...]")?;
     let record = handlers.decisions.get(&PodName::new(&namespace, &pod));
     let record = record.ok_or_else(|| {
         let message =
             format!("kube-scheduler has not asked this replica about Pod {namespace}/{pod} lately");
         ApiError::new(StatusCode::NOT_FOUND, "PodUnknown", message)
     })?;
+    let Handlers {
+        decisions, policy, ..
+    } = &handlers;
     Ok(Json(PodExplanation {
-        last_filter: record.filter,
-        last_prioritize: record.prioritize,
-        ..judge(&handlers, &record.pod)
+        last_filter: decisions.last_filter(&record, policy),
+        last_prioritize: decisions.last_prioritize(&record, policy),
+        last_notice: record.notice.clone(),
+        ..judge(&handlers, &record.pod, nodes.as_deref())?
     }))
 }
 
 /// Explains the Pod in the body, as if kube-scheduler asked about it now.
 async fn what_if(
     State(handlers): State<Handlers>,
+    uri: Uri,
     body: bytes::Bytes,
 ) -> Result<Json<PodExplanation>, ApiError> {
+    let NodesQuery { nodes } = parameters(&uri, "[nodes=NAME,...]")?;
     let pod: Pod = json::from_slice(&body)?;
-    Ok(Json(judge(&handlers, &pod)))
+    Ok(Json(judge(&handlers, &pod, nodes.as_deref())?))
 }
 
-fn judge(handlers: &Handlers, pod: &Pod) -> PodExplanation {
+/// What would be decided now, among the nodes named or among all.
+fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExplanation, ApiError> {
     let cluster = &handlers.cluster;
     let snapshot = cluster.snapshot();
     let call = judgement::Call {
@@ -75,32 +89,23 @@ fn judge(handlers: &Handlers, pod: &Pod) -> PodExplanation {
         now: cluster.now(),
         refused_since: cluster.refused_since(pod.uid()),
     };
-    PodExplanation {
+    let now = match nodes {
+        None => explain(pod, &call),
+        Some(nodes) => {
+            let names: Vec<Cow<'_, str>> = nodes.split(',').map(Cow::Borrowed).collect();
+            if let Some(stranger) = names.iter().find(|name| snapshot.nodes.get(name).is_none()) {
+                let message = format!("nodes: {stranger:?} is no node of this cluster");
+                return Err(ApiError::bad_request("NodeUnknown", message));
+            }
+            explain_among(pod, &call, names)
+        }
+    };
+    Ok(PodExplanation {
         workload: cluster.workload(pod),
         last_filter: None,
         last_prioritize: None,
-        loads: loads(handlers, &snapshot),
         overloaded: cluster.overloaded(),
-        now: explain(pod, &call),
-    }
-}
-
-fn loads(handlers: &Handlers, snapshot: &Snapshot) -> BTreeMap<String, Resourced<LoadTerms>> {
-    let terms = |node: &NodeState| {
-        let detail = handlers.cluster.node_detail(&node.name)?;
-        let of = |resource| load_terms(&detail, resource);
-        Some((node.name.to_string(), Resourced(Resources::from_fn(of))))
-    };
-    snapshot.nodes.iter().filter_map(terms).collect()
-}
-
-fn load_terms(detail: &NodeDetail, resource: Resource) -> LoadTerms {
-    let measured = detail.measured[resource];
-    LoadTerms {
-        measured: measured.map(|measured| measured.value.get()),
-        measured_at: measured.map(|measured| measured.at),
-        in_flight: detail.in_flight[resource].get(),
-        gone: detail.gone[resource].get(),
-        demanded: detail.committed[resource].get(),
-    }
+        last_notice: None,
+        now,
+    })
 }

@@ -19,6 +19,8 @@ pub struct Answer {
     pub content: Content,
     /// Values that were not taken.
     pub dropped: Dropped,
+    /// What the source says against its own answer, which may lack nodes or Pods for it.
+    pub warning: Option<String>,
 }
 
 /// The content of an answer.
@@ -80,7 +82,7 @@ impl From<UsageSample> for Answer {
     fn from(usage: UsageSample) -> Self {
         Self {
             content: Content::Usage(usage),
-            dropped: Dropped::default(),
+            ..Self::default()
         }
     }
 }

@@ -108,18 +108,25 @@ async fn collect(
 }
 
 fn success(status: StatusCode, answer: Answer) -> Result<Answer, MetricsError> {
-    let text = || excerpt(&String::from_utf8_lossy(&answer.body));
+    if status == StatusCode::OK {
+        return Ok(answer);
+    }
+    Err(refusal(status, &answer.body))
+}
+
+/// The error of an answer with another status than 200.
+pub(super) fn refusal(status: StatusCode, body: &[u8]) -> MetricsError {
+    let text = || excerpt(&String::from_utf8_lossy(body));
     let number = status.as_u16();
     match status {
-        StatusCode::OK => Ok(answer),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            Err(MetricsError::Unauthorized { status: number })
+            MetricsError::Unauthorized { status: number }
         }
-        StatusCode::NOT_FOUND => Err(MetricsError::NotServed { excerpt: text() }),
-        _ => Err(MetricsError::Status {
+        StatusCode::NOT_FOUND => MetricsError::NotServed { excerpt: text() },
+        _ => MetricsError::Status {
             status: number,
             excerpt: text(),
-        }),
+        },
     }
 }
 

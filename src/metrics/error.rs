@@ -42,7 +42,7 @@ pub enum MetricsError {
     #[error("HTTP {status}: redirected to {location:?}; set the URL of the API itself")]
     Redirect { status: u16, location: String },
     /// The server does not let the caller in (401, 403).
-    #[error("HTTP {status}: not allowed; check the bearer token and its rights")]
+    #[error("HTTP {status}: not allowed; check the credentials and their rights")]
     Unauthorized { status: u16 },
     /// The API is not served there (404).
     #[error("HTTP 404: not served there: {excerpt}")]

@@ -111,7 +111,7 @@ impl Metrics {
         );
         own.register(
             "self_check_findings",
-            "1 for what the check of names at the start found; none before it has run",
+            "1 for what the last check of names found; none before it has run",
             metrics.findings.clone(),
         );
     }
@@ -152,8 +152,8 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts a question for one target's own signal, whose answer took so long.
-    pub(crate) fn observe_signal(
+    /// Counts one call beside the rounds, for one target's own signal or of one kubelet, that took so long.
+    pub(crate) fn observe_call(
         &self,
         query: &'static str,
         took: Duration,
@@ -215,6 +215,7 @@ mod tests {
             query: Query::Node(Resource::Cpu),
             took: Duration::from_millis(20),
             dropped,
+            warning: None,
             error: Some(Arc::new(error)),
         };
         let round = Round {

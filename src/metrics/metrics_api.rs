@@ -152,6 +152,7 @@ fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
     Ok(Answer {
         content: Content::Usage(usage),
         dropped,
+        warning: None,
     })
 }
 
@@ -189,6 +190,7 @@ fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsErro
     Ok(Answer {
         content: Content::Usage(usage),
         dropped,
+        warning: None,
     })
 }
 

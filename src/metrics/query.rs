@@ -26,6 +26,10 @@ pub enum Query {
     Pod(Resource),
     /// The speed of each node's network interfaces.
     NetworkCapacity,
+    /// The share of the time in which tasks of each node waited for I/O.
+    IoPressure,
+    /// What Pods use of the disks of their nodes, as the kubelets last told it.
+    KubeletDisk,
     /// cpu and memory of all nodes in one list.
     NodeMetrics,
     /// cpu and memory of all Pods in one list.
@@ -36,7 +40,7 @@ pub enum Query {
 
 impl Query {
     /// Queries that the configuration may replace, in the order in which it shows them.
-    pub const SETTABLE: [Self; 11] = [
+    pub const SETTABLE: [Self; 12] = [
         Self::Node(Resource::Cpu),
         Self::Node(Resource::Memory),
         Self::Node(Resource::NetworkIo),
@@ -48,6 +52,7 @@ impl Query {
         Self::Pod(Resource::DiskIo),
         Self::Pod(Resource::Disk),
         Self::NetworkCapacity,
+        Self::IoPressure,
     ];
 
     /// True where the answers to other queries are read by this one's.
@@ -81,6 +86,8 @@ impl Query {
                 Resource::Disk => "podDisk",
             },
             Self::NetworkCapacity => "networkCapacity",
+            Self::IoPressure => "nodeIoPressure",
+            Self::KubeletDisk => "kubeletDisk",
             Self::NodeMetrics => "nodeMetrics",
             Self::PodMetrics => "podMetrics",
             Self::Trace => "trace",

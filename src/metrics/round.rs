@@ -36,6 +36,8 @@ pub struct QueryReport {
     pub took: Duration,
     /// Values of the answer that were not taken.
     pub dropped: Dropped,
+    /// What the source says against its own answer.
+    pub warning: Option<String>,
     /// Cause for which there is no new answer.
     pub error: Option<Arc<MetricsError>>,
 }
@@ -132,9 +134,11 @@ fn pods_of(query: Query) -> Vec<Resource> {
     match query {
         Query::Pod(resource) => vec![resource],
         Query::PodMetrics => vec![Resource::Cpu, Resource::Memory],
+        Query::KubeletDisk => vec![Resource::Disk],
         Query::SampleTime(_)
         | Query::Node(_)
         | Query::NetworkCapacity
+        | Query::IoPressure
         | Query::NodeMetrics
         | Query::Trace => Vec::new(),
     }
@@ -148,14 +152,15 @@ impl QueryReport {
     }
 
     fn new(query: Query, took: Duration, outcome: &Outcome) -> Self {
-        let (dropped, error) = match outcome {
-            Ok(answer) => (answer.dropped, None),
-            Err(error) => (Dropped::default(), Some(Arc::clone(error))),
+        let (dropped, warning, error) = match outcome {
+            Ok(answer) => (answer.dropped, answer.warning.clone(), None),
+            Err(error) => (Dropped::default(), None, Some(Arc::clone(error))),
         };
         Self {
             query,
             took,
             dropped,
+            warning,
             error,
         }
     }

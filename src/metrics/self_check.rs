@@ -1,8 +1,9 @@
 //! A check that measurements and the cluster's nodes have the same names, with advice where not.
 //!
 //! A node that no series names is scheduled by estimates, which looks like Evenkeel doing
-//! nothing. So the names are compared at start, the labels of real series are searched for one
-//! that does name the nodes, and each finding says which setting or relabelling mends it.
+//! nothing. So the names are compared, the labels of real series are searched for one that does name
+//! the nodes, and each finding says which setting or relabelling mends it. A label is advised only
+//! where every metric of the probe carries it: one of a single metric would blind all other queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,6 +13,12 @@ use super::query::Query;
 use super::round::Round;
 use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
+
+/// What a finding says of disks, which are measured in a way of their own.
+const DISK_UNMEASURED: &str = "\
+    disk is measured of no node: the log names what keeps the kubelets from telling it (the right \
+    nodes/stats, port 10250, a certificate that metrics.kubelet.caFile signed: serverTLSBootstrap), or \
+    set metrics.prometheus.queries.nodeDisk and podDisk, or metrics.disk: none";
 
 /// The most names that a finding repeats.
 const NAMES_SHOWN: usize = 5;
@@ -65,11 +72,18 @@ pub enum Finding {
         /// The queries that gave them.
         queries: Vec<String>,
     },
+    /// The source says that answers of its own lack something.
+    PartialAnswers {
+        /// What it says of the first of them.
+        first: String,
+        /// The queries that gave them.
+        queries: Vec<String>,
+    },
 }
 
 impl Finding {
     /// All that [`Finding::reason`] gives.
-    pub const REASONS: [&str; 7] = [
+    pub const REASONS: [&str; 8] = [
         "NoSeries",
         "NodesUnmeasured",
         "ResourceUnmeasured",
@@ -77,6 +91,7 @@ impl Finding {
         "UseLabel",
         "AddressOnly",
         "SeveralSeries",
+        "PartialAnswers",
     ];
 
     /// The finding as one word of a closed set.
@@ -90,6 +105,7 @@ impl Finding {
             Self::UseLabel { .. } => "UseLabel",
             Self::AddressOnly { .. } => "AddressOnly",
             Self::SeveralSeries { .. } => "SeveralSeries",
+            Self::PartialAnswers { .. } => "PartialAnswers",
         }
     }
 }
@@ -108,6 +124,9 @@ impl fmt::Display for Finding {
                 nodes.len(),
                 listed(nodes)
             ),
+            Self::ResourceUnmeasured {
+                resource: Resource::Disk,
+            } => f.write_str(DISK_UNMEASURED),
             Self::ResourceUnmeasured { resource } => write!(
                 f,
                 "{resource} is measured of no node: check that the exporter behind the query is \
@@ -134,13 +153,20 @@ impl fmt::Display for Finding {
                 f,
                 "{label}={value:?} is the {kind} of node {node:?}, but no label holds the node's \
                  name: have the scrape job set one (relabel __meta_kubernetes_pod_node_name to \
-                 node), or set metrics.prometheus.nodeLabel to a label that has it"
+                 node), or leave metrics.prometheus.nodeLabel out where the InternalIP stands in \
+                 instance, by which nodes are then found"
             ),
             Self::SeveralSeries { others, queries } => write!(
                 f,
                 "{others} series speak of nodes or Pods that another one speaks of ({}): of the \
                  newest the largest is taken; set metrics.prometheus.matchers to the jobs that \
                  scrape node_exporter and cAdvisor, so that nobody else is heard",
+                listed(queries)
+            ),
+            Self::PartialAnswers { first, queries } => write!(
+                f,
+                "the metrics source warns that its answers may lack something ({}): {first}; what \
+                 they hold is taken, and what they lack is estimated once it is too old",
                 listed(queries)
             ),
         }
@@ -156,33 +182,46 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Compares the names in `round` with the `nodes` of the cluster, and looks for a better label
-/// in `series` where they differ.
+/// What a comparison of the names in `round` with those of the cluster's nodes shows by itself.
 #[must_use]
-pub fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<Finding> {
-    let names: BTreeSet<&str> = nodes.iter().map(|node| &*node.name).collect();
+pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
     let measured = round.usage.node_names();
     let owned = |names: Vec<&&str>| names.into_iter().map(|name| (*name).to_owned()).collect();
     let unmeasured: Vec<String> = owned(names.difference(&measured).collect());
-    let unmatched: Vec<String> = owned(measured.difference(&names).collect());
+    let unmatched: Vec<String> = owned(measured.difference(names).collect());
     let mut findings = Vec::new();
-    if !unmeasured.is_empty() {
+    if unmeasured.is_empty() {
+        findings.extend(unmeasured_resources(round));
+    } else {
         findings.push(Finding::Unmeasured {
-            nodes: unmeasured.clone(),
-            of: nodes.len(),
+            nodes: unmeasured,
+            of: names.len(),
         });
     }
     if !unmatched.is_empty() {
         findings.push(Finding::Unmatched { names: unmatched });
     }
-    if unmeasured.is_empty() {
-        findings.extend(unmeasured_resources(round));
-    } else {
-        let measured = nodes.len() - unmeasured.len();
-        findings.extend(better_label(nodes, series, measured));
-    }
     findings.extend(several_series(round));
+    findings.extend(partial_answers(round));
     findings
+}
+
+/// What mends that nodes are not measured, by the labels of the `series` of a probe.
+#[must_use]
+pub fn advise(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Option<Finding> {
+    let measured = round.usage.node_names();
+    let found = nodes.iter().filter(|node| measured.contains(&*node.name));
+    better_label(nodes, series, found.count())
+}
+
+fn partial_answers(round: &Round) -> Option<Finding> {
+    let warned = round
+        .reports
+        .iter()
+        .filter_map(|report| Some((report.query.as_str().to_owned(), report.warning.clone()?)));
+    let (queries, warnings): (Vec<String>, Vec<String>) = warned.unzip();
+    let first = warnings.into_iter().next()?;
+    Some(Finding::PartialAnswers { first, queries })
 }
 
 fn several_series(round: &Round) -> Option<Finding> {
@@ -200,30 +239,31 @@ fn several_series(round: &Round) -> Option<Finding> {
     })
 }
 
-/// The resources that no node has, where nodes have others.
+/// The resources that no node has although they were asked for, where nodes have others.
 fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
     let columns = &round.usage.nodes;
     let any = columns.values().iter().any(|column| !column.is_empty());
+    let asked = |resource| {
+        let mut queries = round.reports.iter().map(|report| report.query);
+        queries.any(|query| {
+            query == Query::Node(resource)
+                || (resource == Resource::Disk && query == Query::KubeletDisk)
+        })
+    };
     Resource::ALL
         .into_iter()
-        .filter(move |resource| any && columns[*resource].is_empty())
+        .filter(move |resource| any && columns[*resource].is_empty() && asked(*resource))
         .map(|resource| Finding::ResourceUnmeasured { resource })
 }
 
-/// The label that names more nodes than the `matched` ones, else one that holds addresses.
+/// The label that names more nodes than the `matched` ones, in the series of every metric, else one
+/// that holds addresses.
 fn better_label(nodes: &[NodeIdentity], series: &[LabelSet], matched: usize) -> Option<Finding> {
     if series.is_empty() {
         return Some(Finding::NoSeries);
     }
-    let names: BTreeSet<&str> = nodes.iter().map(|node| &*node.name).collect();
-    let mut found_by: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (label, value) in series.iter().flatten() {
-        if let Some(name) = names.get(&**value) {
-            found_by.entry(label).or_default().insert(name);
-        }
-    }
-    let best = found_by.iter().max_by_key(|(_, nodes)| nodes.len());
-    match best {
+    let named = named_by_all(nodes, series);
+    match named.iter().max_by_key(|(_, nodes)| nodes.len()) {
         Some((label, found)) if found.len() > matched => Some(Finding::UseLabel {
             label: (*label).to_owned(),
             names: found.len(),
@@ -232,6 +272,36 @@ fn better_label(nodes: &[NodeIdentity], series: &[LabelSet], matched: usize) -> 
         Some(_) => None,
         None => address_label(nodes, series),
     }
+}
+
+/// The nodes that each label names in the series of all metrics, where these are several.
+fn named_by_all<'a>(
+    nodes: &'a [NodeIdentity],
+    series: &'a [LabelSet],
+) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let names: BTreeSet<&str> = nodes.iter().map(|node| &*node.name).collect();
+    let mut by_metric: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
+    for labels in series {
+        let metric = labels.get("__name__").map_or("", |name| &**name);
+        let found = by_metric.entry(metric).or_default();
+        for (label, value) in labels {
+            if let Some(name) = names.get(&**value) {
+                found.entry(label).or_default().insert(name);
+            }
+        }
+    }
+    if by_metric.len() < 2 {
+        return BTreeMap::new();
+    }
+    let all = by_metric.into_values().reduce(|mut known, other| {
+        known.retain(|label, nodes| {
+            let there = other.get(label);
+            nodes.retain(|node| there.is_some_and(|there| there.contains(node)));
+            !nodes.is_empty()
+        });
+        known
+    });
+    all.unwrap_or_default()
 }
 
 fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<Finding> {
@@ -293,8 +363,29 @@ mod tests {
             .collect()
     }
 
+    fn report(query: Query, dropped: Dropped) -> QueryReport {
+        QueryReport {
+            query,
+            took: std::time::Duration::ZERO,
+            dropped,
+            warning: None,
+            error: None,
+        }
+    }
+
     fn texts(findings: &[Finding]) -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
+    }
+
+    /// Everything that is found, with the advice where nodes are not measured.
+    fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<Finding> {
+        let names = nodes.iter().map(|node| &*node.name).collect();
+        let mut found = compare(&names, round);
+        let unmeasured = |finding: &Finding| matches!(finding, Finding::Unmeasured { .. });
+        if found.iter().any(unmeasured) {
+            found.extend(advise(nodes, round, series));
+        }
+        found
     }
 
     #[test]
@@ -308,16 +399,21 @@ mod tests {
             &nodes(2),
             &measured(&["10.0.0.1", "10.0.0.2"]),
             &[
+                // The host name stands in one metric alone.
                 series(&[
+                    ("__name__", "node_uname_info"),
                     ("instance", "10.0.0.1:9100"),
                     ("host", "node-1"),
-                    ("job", "x"),
+                    ("nodename", "node-1"),
                 ]),
                 series(&[
+                    ("__name__", "node_uname_info"),
                     ("instance", "10.0.0.2:9100"),
                     ("host", "node-2"),
-                    ("job", "x"),
+                    ("nodename", "node-2"),
                 ]),
+                series(&[("__name__", "machine_memory_bytes"), ("host", "node-1")]),
+                series(&[("__name__", "machine_memory_bytes"), ("host", "node-2")]),
             ],
         );
         assert_eq!(
@@ -329,6 +425,33 @@ mod tests {
                  metrics.prometheus.nodeLabel: host",
             ]
         );
+    }
+
+    #[test]
+    fn a_label_that_one_metric_carries_is_never_advised() {
+        let host = |metric: &str, node: &str| series(&[("__name__", metric), ("host", node)]);
+        let uname = |node: &str| series(&[("__name__", "node_uname_info"), ("nodename", node)]);
+        let bare = series(&[("__name__", "machine_memory_bytes"), ("instance", "x")]);
+        for (labels, advised) in [
+            (vec![uname("node-1"), uname("node-2"), bare.clone()], None),
+            (vec![uname("node-1"), uname("node-2")], None),
+            // One of two nodes has it everywhere.
+            (
+                vec![
+                    host("a", "node-1"),
+                    host("a", "node-2"),
+                    host("b", "node-1"),
+                ],
+                Some(1),
+            ),
+        ] {
+            let found = advise(&nodes(2), &Round::default(), &labels);
+            let names = match found {
+                Some(Finding::UseLabel { names, .. }) => Some(names),
+                _ => None,
+            };
+            assert_eq!(names, advised, "{labels:?}");
+        }
     }
 
     #[test]
@@ -351,7 +474,10 @@ mod tests {
         let findings = check(
             &nodes(2),
             &measured(&["node-1"]),
-            &[series(&[("node", "node-1")])],
+            &[
+                series(&[("__name__", "a"), ("node", "node-1")]),
+                series(&[("__name__", "b"), ("node", "node-1")]),
+            ],
         );
         let reasons: Vec<&str> = findings.iter().map(Finding::reason).collect();
         assert_eq!(reasons, ["NodesUnmeasured"]);
@@ -368,6 +494,10 @@ mod tests {
         let mut round = measured(&["node-1"]);
         let columns = &mut Arc::make_mut(&mut round.usage).nodes;
         columns[Resource::Disk] = Arc::default();
+        assert_eq!(check(&nodes(1), &round, &[]), [], "nobody asked for it");
+        round
+            .reports
+            .push(report(Query::KubeletDisk, Dropped::default()));
         let findings = check(&nodes(1), &round, &[]);
         let disk = Resource::Disk;
         assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);
@@ -384,18 +514,30 @@ mod tests {
             for _ in 0..others {
                 dropped.add(DropCause::Ambiguous);
             }
-            round.reports.push(QueryReport {
-                query,
-                took: std::time::Duration::ZERO,
-                dropped,
-                error: None,
-            });
+            round.reports.push(report(query, dropped));
         }
         let told = texts(&check(&nodes(1), &round, &[]));
         assert_eq!(told.len(), 1);
         assert!(told[0].starts_with("2 series speak of"), "{told:?}");
         assert!(told[0].contains("(nodeCpu)"), "{told:?}");
         assert!(told[0].contains("metrics.prometheus.matchers"), "{told:?}");
+    }
+
+    #[test]
+    fn warnings_of_the_source_are_told_with_what_it_warned_of() {
+        let mut round = measured(&["node-1"]);
+        for (query, warning) in [
+            (Query::Node(Resource::Cpu), Some("store-2 is down")),
+            (Query::Pod(Resource::Cpu), None),
+        ] {
+            round.reports.push(QueryReport {
+                warning: warning.map(str::to_owned),
+                ..report(query, Dropped::default())
+            });
+        }
+        let told = texts(&check(&nodes(1), &round, &[]));
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("(nodeCpu): store-2 is down"), "{told:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use evenkeel_core::units::Bytes;
 
 use super::api_call::Bounds;
-use super::{poller, prometheus, replay, signals};
+use super::{kubelet, poller, prometheus, replay, signals};
 
 /// The longest answer that a source reads: one for 150,000 Pods is some 30 MB.
 pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
@@ -13,6 +13,8 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
 pub struct Settings {
     pub source: Source,
     pub poller: poller::Settings,
+    /// How kubelets are asked what Pods use of the disks; `None` where the source tells it, or nobody.
+    pub kubelet: Option<kubelet::Settings>,
     /// The bounds of what is asked for single targets.
     pub signals: signals::Settings,
 }

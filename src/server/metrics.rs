@@ -6,7 +6,7 @@ mod requests;
 mod shared;
 
 pub(crate) use certificates::CertificateMetrics;
-pub(super) use connections::ConnectionMetrics;
+pub(super) use connections::{CERTIFICATE_REFUSED, ConnectionMetrics};
 use requests::RequestMetrics;
 pub(super) use requests::{PathMetrics, RoomMetrics};
 pub(super) use shared::Open;

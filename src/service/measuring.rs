@@ -1,20 +1,23 @@
 //! The metrics source of the configuration, polled into the cluster's state.
 
+mod checking;
+
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use k8s_openapi::api::core::v1::Node;
-use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Parts, Tasks, lasting};
+use crate::cluster::ClusterState;
+use crate::cluster::state::NodeContact;
+use crate::metrics::kubelet::{Asker, Disks, Kubelet, WithDisks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
-use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::signals::{self, ServedSource, Signals};
-use crate::metrics::{Bounds, Metrics, MetricsSource, NoMetrics, Poller, Round, Source};
+use crate::metrics::{Bounds, MetricsSource, NoMetrics, Poller, Source};
+use checking::Check;
 
 /// What the scaling loop asks beside the rounds of measurements.
 pub(super) struct Asked {
@@ -31,6 +34,7 @@ pub(super) fn start(
     tasks: &mut Tasks,
 ) -> anyhow::Result<Asked> {
     let (source, prometheus) = source(parts)?;
+    let source = with_disks(source, parts, cancel, tasks);
     let signals = signals(parts, prometheus.clone(), cancel, tasks);
     let poller = Poller::new(
         source,
@@ -41,7 +45,11 @@ pub(super) fn start(
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
     let overload = parts.overload.clone();
     let (newest, rounds) = watch::channel(None);
+    let known_to = prometheus.clone();
     let each = move |update: crate::metrics::Update| {
+        if let Some(prometheus) = &known_to {
+            tell_addresses(prometheus, &cluster);
+        }
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
         overload.observe(&cluster.snapshot().nodes, &round.usage, update.at);
@@ -52,12 +60,15 @@ pub(super) fn start(
     };
     lasting(tasks, "measuring", cancel, poller.run(cancel.clone(), each));
     if let Some(prometheus) = prometheus.clone() {
-        let client = parts.client.clone();
+        let check = Check {
+            cluster: parts.cluster.clone(),
+            client: parts.client.clone(),
+            prometheus,
+            metrics: parts.instruments.measuring.clone(),
+        };
         let cancel = cancel.clone();
-        let metrics = parts.instruments.measuring.clone();
         tasks.spawn(async move {
-            let checking = check_until_sound(rounds, &client, &prometheus, &metrics);
-            cancel.run_until_cancelled(checking).await;
+            cancel.run_until_cancelled(check.run(rounds)).await;
             Ok(())
         });
     }
@@ -67,38 +78,49 @@ pub(super) fn start(
     })
 }
 
-/// The most rounds between two checks: some five minutes.
-const LONGEST_PAUSE: u32 = 20;
+/// Starts asking the kubelets, where they are to tell the use of disks, and has rounds hold it.
+fn with_disks(
+    source: Arc<dyn MetricsSource>,
+    parts: &Parts,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> Arc<dyn MetricsSource> {
+    let Some(settings) = parts.config.metrics.kubelet.clone() else {
+        return source;
+    };
+    let disks = Disks::default();
+    let (clock, metrics) = (parts.cluster.clock(), parts.instruments.measuring.clone());
+    let asker = Asker::new(settings, disks.clone(), clock, metrics);
+    let (cluster, cancel) = (parts.cluster.clone(), cancel.clone());
+    tasks.spawn(async move {
+        let asking = asker.run(|| kubelets(&cluster));
+        cancel.run_until_cancelled(asking).await;
+        Ok(())
+    });
+    Arc::new(WithDisks::new(source, disks))
+}
 
-/// Checks the first round, and further ones at growing pauses until nothing is found any more: a node,
-/// an exporter or a Prometheus that has just started is not measured at once.
-async fn check_until_sound(
-    mut rounds: watch::Receiver<Option<Arc<Round>>>,
-    client: &Client,
-    prometheus: &PrometheusSource,
-    metrics: &Metrics,
-) {
-    let (mut passed, mut pause) = (0, 0);
-    while rounds.changed().await.is_ok() {
-        let round = rounds.borrow_and_update().clone();
-        passed += 1;
-        let Some(round) = round.filter(|_| passed > pause) else {
-            continue;
-        };
-        match check(client, prometheus, &round).await {
-            Ok(findings) => {
-                metrics.observe_findings(&findings);
-                if findings.is_empty() {
-                    return;
-                }
-            }
-            Err(error) => tracing::warn!(
-                error = format!("{error:#}"),
-                "the metrics could not be checked"
-            ),
-        }
-        (passed, pause) = (0, (2 * pause + 1).min(LONGEST_PAUSE));
-    }
+/// The kubelets of the nodes that tell an address.
+fn kubelets(cluster: &ClusterState) -> Vec<Kubelet> {
+    let contacts = cluster.node_contacts().into_iter();
+    let kubelet = |contact: NodeContact| {
+        let [first, second] = contact.internal_ips;
+        Some(Kubelet {
+            node: contact.name,
+            address: first.or(second)?,
+            port: contact.kubelet_port,
+        })
+    };
+    contacts.filter_map(kubelet).collect()
+}
+
+/// Tells the source which addresses are which nodes, for the rounds to come.
+fn tell_addresses(prometheus: &PrometheusSource, cluster: &ClusterState) {
+    let contacts = cluster.node_contacts();
+    prometheus.know_addresses(contacts.iter().flat_map(|contact| {
+        let addresses = contact.internal_ips.iter().flatten();
+        addresses.map(|address| (*address, &*contact.name))
+    }));
 }
 
 /// Starts the asking for signals of single targets.
@@ -151,36 +173,4 @@ fn source(parts: &Parts) -> anyhow::Result<Sources> {
         }
         Source::None => (Arc::new(NoMetrics), None),
     })
-}
-
-/// Compares what was measured first with the nodes of the cluster, and logs what does not match.
-async fn check(
-    client: &kube::Client,
-    prometheus: &PrometheusSource,
-    round: &Round,
-) -> anyhow::Result<Vec<Finding>> {
-    let nodes = Api::<Node>::all(client.clone())
-        .list(&kube::api::ListParams::default())
-        .await?;
-    let identities: Vec<NodeIdentity> = nodes.items.iter().map(identity).collect();
-    let findings = prometheus.self_check(&identities, round).await?;
-    for finding in &findings {
-        tracing::warn!(%finding, "metrics self-check");
-    }
-    Ok(findings)
-}
-
-fn identity(node: &Node) -> NodeIdentity {
-    let addresses = node
-        .status
-        .as_ref()
-        .and_then(|status| status.addresses.as_ref());
-    NodeIdentity {
-        name: node.metadata.name.clone().unwrap_or_default(),
-        addresses: addresses
-            .into_iter()
-            .flatten()
-            .map(|address| (address.type_.clone(), address.address.clone()))
-            .collect(),
-    }
 }

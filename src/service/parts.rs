@@ -75,7 +75,7 @@ impl Parts {
             namespace: given.unwrap_or_else(|| kubernetes.default_namespace.clone()),
             identity: client::identity(config.leader_election.identity.as_deref())?,
         };
-        let cluster = ClusterState::with_clock(config.cluster, clock);
+        let cluster = ClusterState::with_clock(config.cluster.clone(), clock);
         let instruments = Instruments::default();
         let policy = std::sync::Arc::new(config.policy.clone());
         Ok(Self {

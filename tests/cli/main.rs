@@ -15,6 +15,8 @@ mod dev_terminal;
 mod forecast;
 mod judgements;
 mod score;
+#[cfg(feature = "sandbox")]
+mod simulate;
 
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Output, Stdio};

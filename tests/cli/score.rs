@@ -23,6 +23,7 @@ fn loads(pod: &Value) -> Vec<(&Value, NodeLoad)> {
         NodeLoad {
             capacity: amounts(|resource| term(resource, "capacity")),
             load: amounts(|resource| term(resource, "load")).map(Option::unwrap_or_default),
+            io_pressed: false,
         }
     };
     nodes.iter().map(|node| (node, load(node))).collect()

@@ -572,6 +572,97 @@ async fn what_is_explained_is_the_newest_pod_of_the_name_and_of_opted_in_namespa
     }
 }
 
+/// What the terms of a past answer say of each node.
+fn told<T>(explained: &Value, answer: &str, of: impl Fn(&Value) -> T) -> HashMap<String, T> {
+    let nodes = explained[answer]["terms"]["nodes"].as_array();
+    let nodes = nodes.unwrap_or_else(|| panic!("{answer}: {explained}"));
+    let named = |node: &Value| (node["name"].as_str().unwrap().to_owned(), of(node));
+    nodes.iter().map(named).collect()
+}
+
+#[tokio::test]
+async fn in_a_burst_each_pod_is_explained_by_the_figures_that_it_was_answered_by() {
+    let cluster = opted_in();
+    let service = Asked::new(cluster.clone(), policy());
+    let mut answers = Vec::new();
+    for pod in 0..12 {
+        let mut call = call_of(PRIORITIZE, "prioritize-10-node-names");
+        let name = format!("burst-{pod}");
+        call["Pod"]["metadata"]["uid"] = name.clone().into();
+        call["Pod"]["metadata"]["name"] = name.clone().into();
+        call["Pod"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "5".into();
+        let asked = asked_names(&call);
+        let filtered = service.post(FILTER, call.to_string()).await;
+        let left = passed(&call, &filtered);
+        call["NodeNames"] = json!(left);
+        let given = if left.len() > 1 {
+            scores(&call, &service.post(PRIORITIZE, call.to_string()).await)
+        } else {
+            Vec::new()
+        };
+        answers.push((name, asked, left, given));
+    }
+    assert!(
+        answers
+            .iter()
+            .any(|(_, asked, left, _)| left.len() < asked.len())
+    );
+    for (name, asked, left, given) in answers {
+        let (status, body) = service.explain(NAMESPACE, &name).await;
+        assert_eq!(status, StatusCode::OK, "{name}");
+        let explained: Value = serde_json::from_slice(&body).unwrap();
+        let passes = told(&explained, "lastFilter", |node| node["passes"] == true);
+        assert_eq!(passes.len(), asked.len(), "{name}");
+        for node in &asked {
+            assert_eq!(passes[node], left.contains(node), "{name} on {node}");
+        }
+        if given.is_empty() {
+            assert_eq!(explained["lastPrioritize"], Value::Null);
+            continue;
+        }
+        let sent = told(&explained, "lastPrioritize", |node| node["score"].as_u64());
+        for (node, score) in left.iter().zip(given) {
+            assert_eq!(sent[node], Some(score), "{name} on {node}");
+        }
+        let best = &explained["lastPrioritize"]["best"];
+        assert_eq!(best, &explained["lastPrioritize"]["terms"]["best"]);
+        // What came before it is in its loads.
+        let loads = told(&explained, "lastPrioritize", |node| {
+            let cpu = &node["resources"]["cpu"];
+            let parts = ["measured", "inFlight"].map(|part| cpu[part].as_u64().unwrap());
+            (cpu["load"].as_u64().unwrap(), parts[0] + parts[1])
+        });
+        assert!(
+            loads.values().all(|(load, parts)| load == parts),
+            "{loads:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_would_become_of_a_pod_can_be_asked_of_some_nodes() {
+    let service = Asked::new(opted_in(), policy());
+    let pod: Value = serde_json::from_str(&call(NAMESPACE, "p", "1", &[])).unwrap();
+    let ask = async |nodes: &str| {
+        service
+            .what_if(&format!("?nodes={nodes}"), &pod["Pod"])
+            .await
+    };
+    let (status, found) = ask("node-0004,node-0002,node-0001").await;
+    assert_eq!(status, StatusCode::OK, "{found}");
+    let nodes = found["now"]["nodes"].as_array().unwrap();
+    let passes = |name: &str| {
+        let node = nodes.iter().find(|node| node["name"] == name).unwrap();
+        (node["passes"].as_bool().unwrap(), node["score"].as_u64())
+    };
+    assert_eq!(nodes.len(), 3);
+    assert_eq!(passes("node-0004"), (false, None));
+    assert_eq!(passes("node-0001"), (true, Some(10)), "the emptier one");
+    let (status, found) = ask("node-0001,elsewhere").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(found.to_string().contains("elsewhere"), "{found}");
+}
+
 #[tokio::test]
 async fn nodes_that_are_not_known_are_counted_once_they_are_to_choose_from() {
     let service = Asked::new(opted_in(), policy());

@@ -4,20 +4,23 @@
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 use crate::support::metrics_stand_in as stand_in;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
+use crate::support::metrics_stand_in::{Reply, StandIn, certificate, start, vector};
 use evenkeel::metrics::prometheus::{
     Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
     WorkloadName, Workloads,
 };
 use evenkeel::metrics::{
-    Asking, DropCause, Limits, MetricsError, MetricsSource, Round, self_check,
+    Access, Asking, Authorization, DropCause, IdentityFiles, Limits, MetricsError, MetricsSource,
+    Round, self_check,
 };
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Bytes, Resource};
+use evenkeel_http_client::{HeaderMap, HeaderValue};
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
 
@@ -33,8 +36,8 @@ fn settings(url: &evenkeel_http_client::Uri) -> Settings {
     Settings {
         connection: Connection {
             url: url.clone(),
-            bearer_token_file: None,
-            ca_file: None,
+            headers: HeaderMap::new(),
+            access: Access::default(),
             timeout: PATIENT,
             body_limit: Bytes(1 << 20),
         },
@@ -75,7 +78,7 @@ fn sound(form: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_sound_server_is_asked_by_post_thirteen_times() {
+async fn a_sound_server_is_asked_by_post_fourteen_times() {
     let stand_in = start(sound).await;
     let round = sample(&stand_in, PATIENT).await.unwrap();
     assert_eq!(round.failures().count(), 0);
@@ -90,12 +93,61 @@ async fn a_sound_server_is_asked_by_post_thirteen_times() {
     assert_eq!(round.usage.network_capacity["a"], Amount::new(2));
     assert_eq!(round.usage.pods[Resource::Cpu].len(), 1);
     let heads = stand_in.asked.heads.lock().unwrap();
-    assert_eq!(heads.len(), 13);
+    assert_eq!(heads.len(), 14);
     assert!(
         heads
             .iter()
             .all(|head| *head == ("POST /api/v1/query".to_owned(), None))
     );
+}
+
+#[tokio::test]
+async fn the_tenant_and_the_user_stand_in_every_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("password");
+    let stand_in = start(sound).await;
+    let mut settings = settings(&stand_in.url);
+    let tenant = HeaderValue::from_static("team-a");
+    settings.connection.headers.insert("x-scope-orgid", tenant);
+    settings.connection.access.authorization = Authorization::Basic {
+        username: "keel".to_owned(),
+        password_file: file.clone(),
+    };
+    let source = Arc::new(PrometheusSource::new(settings));
+    std::fs::write(&file, "open:sesame\n").unwrap();
+    ask(&source).await.unwrap();
+    {
+        let heads = stand_in.asked.heads.lock().unwrap();
+        // keel:open:sesame
+        let basic = Some("Basic a2VlbDpvcGVuOnNlc2FtZQ==".to_owned());
+        assert!(heads.iter().all(|(_, sent)| *sent == basic), "{heads:?}");
+        let tenants = stand_in.asked.tenants.lock().unwrap();
+        assert_eq!(tenants.len(), heads.len());
+        assert!(tenants.iter().all(|sent| sent.as_deref() == Some("team-a")));
+    }
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(ask(&source).await.unwrap_err().reason(), "Credentials");
+}
+
+/// A store behind a Thanos is down: what the others hold is taken.
+#[tokio::test]
+async fn a_partial_answer_is_taken_and_told() {
+    let stand_in = start(|form| match sound(form) {
+        Reply::Answer(200, body) if form.contains("node_cpu_seconds_total") => {
+            let warned = body.replace("]}}", r#"]},"warnings":["store x is down"]}"#);
+            Reply::Answer(200, warned)
+        }
+        other => other,
+    })
+    .await;
+    let round = sample(&stand_in, PATIENT).await.unwrap();
+    assert_eq!(round.failures().count(), 0);
+    let cpu = round.usage.node("a")[Resource::Cpu].unwrap();
+    assert_eq!(cpu.value, Amount::new(2000));
+    let found = self_check::compare(&BTreeSet::from(["a"]), &round);
+    let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("(nodeCpu): store x is down"), "{told:?}");
 }
 
 #[tokio::test]
@@ -119,8 +171,8 @@ async fn every_fault_has_its_own_reason() {
         (answer(503, ""), "HttpStatus", "HTTP 503"),
         (answer(422, json_error), "QueryRefused", "many-to-many"),
         (answer(200, json_error), "QueryRefused", "many-to-many"),
-        (answer(401, "no"), "Unauthorized", "bearer token"),
-        (answer(403, "no"), "Unauthorized", "bearer token"),
+        (answer(401, "no"), "Unauthorized", "credentials"),
+        (answer(403, "no"), "Unauthorized", "credentials"),
         (
             answer(404, "404 page not found"),
             "NotServed",
@@ -130,7 +182,6 @@ async fn every_fault_has_its_own_reason() {
         (answer(200, "<html>Sign in</html>"), "Malformed", "Sign in"),
         (answer(200, &partial[..50]), "Malformed", "EOF"),
         (answer(200, ""), "Malformed", "EOF"),
-        (answer(200, partial), "Warnings", "store x is down"),
         (answer(200, matrix), "ResultType", "matrix"),
         (
             Reply::Redirect("http://login.example/".into()),
@@ -162,7 +213,7 @@ async fn a_server_that_is_down_is_told_from_one_that_is_slow() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_asked_twice_and_not_thirteen_times() {
+async fn a_server_that_hangs_is_asked_twice_and_not_fourteen_times() {
     let stand_in = start(|_| Reply::Hang).await;
     sample(&stand_in, HASTY).await.unwrap_err();
     assert_eq!(stand_in.asked.forms.lock().unwrap().len(), 2);
@@ -264,7 +315,7 @@ async fn a_node_that_a_stranger_speaks_of_is_not_blinded_and_not_thought_idle() 
     let round = sample(&stand_in, PATIENT).await.unwrap();
     let cpu = round.usage.node("a")[Resource::Cpu].unwrap();
     assert_eq!(cpu.value, Amount::new(2000));
-    let found = self_check::check(&[], &round, &[]);
+    let found = self_check::compare(&BTreeSet::new(), &round);
     let told = found
         .iter()
         .find(|finding| finding.reason() == "SeveralSeries")
@@ -288,7 +339,7 @@ async fn every_built_in_query_keeps_to_the_matchers() {
         .await
         .unwrap();
     let forms = stand_in.asked.forms.lock().unwrap();
-    assert_eq!(forms.len(), 13);
+    assert_eq!(forms.len(), 14);
     // `{cluster="k"`, in the form's encoding.
     assert!(
         forms
@@ -378,7 +429,7 @@ async fn the_token_is_read_anew_and_never_told() {
     let file = folder.path().join("token");
     let stand_in = start(|_| Reply::Answer(401, String::new())).await;
     let mut settings = settings(&stand_in.url);
-    settings.connection.bearer_token_file = Some(file.clone());
+    settings.connection.access.authorization = Authorization::Bearer(file.clone());
     let source = Arc::new(PrometheusSource::new(settings));
     let missing = ask(&source).await.unwrap_err();
     assert_eq!(missing.reason(), "Credentials");
@@ -403,8 +454,8 @@ async fn only_a_server_of_the_given_authority_is_believed_and_the_file_may_chang
     let (good, bad) = (certificate(), certificate());
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.crt");
-    let mut settings = settings(&serve_tls(&good).await);
-    settings.connection.ca_file = Some(file.clone());
+    let mut settings = settings(&sound_over_tls(&good, None).await);
+    settings.connection.access.ca_file = Some(file.clone());
     let source = Arc::new(PrometheusSource::new(settings));
     for (pem, outcome) in [
         (bad.cert.pem(), Some("Connect")),
@@ -419,38 +470,37 @@ async fn only_a_server_of_the_given_authority_is_believed_and_the_file_may_chang
     }
 }
 
-fn certificate() -> rcgen::CertifiedKey<rcgen::KeyPair> {
-    rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+/// The certificate may come later than the service, and another one in its place.
+#[tokio::test]
+async fn a_server_that_asks_for_a_certificate_is_shown_the_one_of_the_files() {
+    let (server, caller, stranger) = (certificate(), certificate(), certificate());
+    let folder = tempfile::tempdir().unwrap();
+    let [ca, cert, key] = ["ca.crt", "tls.crt", "tls.key"].map(|name| folder.path().join(name));
+    std::fs::write(&ca, server.cert.pem()).unwrap();
+    let mut settings = settings(&sound_over_tls(&server, Some(&caller)).await);
+    settings.connection.access.ca_file = Some(ca);
+    settings.connection.access.identity = Some(IdentityFiles {
+        certificate: cert.clone(),
+        key: key.clone(),
+    });
+    let source = Arc::new(PrometheusSource::new(settings));
+    assert_eq!(ask(&source).await.unwrap_err().reason(), "Credentials");
+    for (identity, is_let_in) in [(&stranger, false), (&caller, true), (&stranger, false)] {
+        std::fs::write(&cert, identity.cert.pem()).unwrap();
+        std::fs::write(&key, identity.signing_key.serialize_pem()).unwrap();
+        let answered = ask(&source).await;
+        assert_eq!(answered.is_ok(), is_let_in, "{answered:?}");
+    }
+    std::fs::write(&key, "no key").unwrap();
+    assert_eq!(ask(&source).await.unwrap_err().reason(), "ClientSetup");
 }
 
-/// A sound stand-in over TLS.
-async fn serve_tls(identity: &rcgen::CertifiedKey<rcgen::KeyPair>) -> evenkeel_http_client::Uri {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());
-    let tls = rustls::ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(vec![identity.cert.der().clone()], key.unwrap())
-        .unwrap();
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
+/// A sound stand-in over TLS, which lets only this caller in where one is given.
+async fn sound_over_tls(
+    identity: &stand_in::Identity,
+    caller: Option<&stand_in::Identity>,
+) -> evenkeel_http_client::Uri {
     let router = stand_in::router(Arc::new(sound), Arc::default());
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let service = hyper_util::service::TowerToHyperService::new(router.clone());
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                // Callers that do not trust the certificate break off here.
-                let Ok(stream) = acceptor.accept(stream).await else {
-                    return;
-                };
-                let stream = hyper_util::rt::TokioIo::new(stream);
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(stream, service)
-                    .await;
-            });
-        }
-    });
+    let port = stand_in::serve_tls(identity, caller, router).await;
     format!("https://localhost:{port}").parse().unwrap()
 }

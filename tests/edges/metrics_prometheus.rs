@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 use crate::support::metrics_exporter as exporter;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,10 +18,11 @@ use evenkeel::metrics::prometheus::{
     WorkloadName, Workloads,
 };
 use evenkeel::metrics::self_check::{self, Finding, NodeIdentity};
-use evenkeel::metrics::{Asking, Limits, MetricsSource, Round};
+use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Round};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
+use evenkeel_http_client::HeaderMap;
 use jiff::SignedDuration;
 
 /// The longest wait for a condition; only a broken program takes so long.
@@ -84,8 +86,8 @@ fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusSource> {
     Arc::new(PrometheusSource::new(Settings {
         connection: Connection {
             url: prometheus.url.clone(),
-            bearer_token_file: None,
-            ca_file: None,
+            headers: HeaderMap::new(),
+            access: Access::default(),
             timeout: PATIENCE,
             body_limit: Bytes(1 << 20),
         },
@@ -213,7 +215,7 @@ async fn a_stranger_makes_no_node_idle(prometheus: &Prometheus) {
         near("cpu of node-1", measured, 1000.0 * larger)
     })
     .await;
-    let told = self_check::check(&[], &round, &[]);
+    let told = self_check::compare(&BTreeSet::new(), &round);
     let reasons: Vec<&str> = told.iter().map(Finding::reason).collect();
     assert!(reasons.contains(&"SeveralSeries"), "{told:?}");
 }
@@ -336,13 +338,15 @@ async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round
             addresses: vec![("InternalIP".to_owned(), format!("10.0.0.{number}"))],
         })
         .collect();
-    let findings = source.self_check(&nodes, round).await.unwrap();
+    let names = nodes.iter().map(|node| &*node.name).collect();
+    let findings = self_check::compare(&names, round);
     let unmeasured = Finding::Unmeasured {
         nodes: vec!["node-4".to_owned()],
         of: 4,
     };
     assert_eq!(findings, [unmeasured]);
     let series = source.probe().await.unwrap();
+    assert_eq!(self_check::advise(&nodes, round, &series), None);
     assert!(
         series
             .iter()

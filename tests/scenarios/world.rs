@@ -220,6 +220,7 @@ impl<'a> World<'a> {
                         "podDiskIo": "pod_disk_io",
                         "podDisk": "pod_disk",
                         "networkCapacity": "network_capacity",
+                        "nodeIoPressure": "node_io_pressure",
                     },
                 },
             },

@@ -24,10 +24,12 @@ use evenkeel_core::placement::balance::{Normalization, Scoring};
 use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{self, Ratio, Resources};
+use evenkeel_kubernetes::capacities::Capacities;
 use http_body_util::BodyExt as _;
 use jiff::SignedDuration;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use serde_json::Value;
 use tower::ServiceExt as _;
 
 /// What the paths take at most.
@@ -57,7 +59,7 @@ pub(crate) fn policy() -> Policy {
 pub(crate) fn unlisted(expects_metrics: bool) -> ClusterState {
     ClusterState::new(Settings {
         table: node_table::Settings::default(),
-        default_capacity: Resources::default(),
+        capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics,
     })
@@ -216,7 +218,20 @@ impl Asked {
     #[allow(dead_code)] // the extender's test asks
     pub(crate) async fn explain(&self, namespace: &str, pod: &str) -> (StatusCode, Bytes) {
         let target = format!("{EXPLAIN}?namespace={namespace}&pod={pod}");
-        let request = Request::get(target).body(Body::empty()).expect("a request");
+        self.explained(Request::get(target).body(Body::empty()))
+            .await
+    }
+
+    /// Asks what would become of a Pod; the status and the body.
+    #[allow(dead_code)] // the extender's test asks
+    pub(crate) async fn what_if(&self, query: &str, pod: &Value) -> (StatusCode, Value) {
+        let request = Request::post(format!("{EXPLAIN}{query}"));
+        let (status, body) = self.explained(request.body(pod.to_string().into())).await;
+        (status, serde_json::from_slice(&body).expect("JSON"))
+    }
+
+    async fn explained(&self, request: axum::http::Result<Request<Body>>) -> (StatusCode, Bytes) {
+        let request = request.expect("a request");
         let answered = self.explanations.clone().oneshot(request).await;
         let (head, body) = answered.expect("the router answers").into_parts();
         let body = body.collect().await.expect("the answer's body").to_bytes();

@@ -33,6 +33,8 @@ pub(crate) enum Reply {
 pub(crate) struct Asked {
     /// The method and path of each request, with its `authorization`.
     pub heads: Mutex<Vec<(String, Option<String>)>>,
+    /// The tenant that each request names in `x-scope-orgid`.
+    pub tenants: Mutex<Vec<Option<String>>>,
     /// The form of each request.
     pub forms: Mutex<Vec<String>>,
     /// Bytes of floods that were taken off the server's hands.
@@ -78,11 +80,15 @@ pub(crate) fn router(script: Script, asked: Arc<Asked>) -> Router {
 
 async fn answer(State((script, asked)): State<(Script, Arc<Asked>)>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let authorization = head.headers.get("authorization");
+    let text = |header: &str| {
+        let value = head.headers.get(header)?;
+        Some(value.to_str().unwrap().to_owned())
+    };
     asked.heads.lock().unwrap().push((
         format!("{} {}", head.method, head.uri.path()),
-        authorization.map(|value| value.to_str().unwrap().to_owned()),
+        text("authorization"),
     ));
+    asked.tenants.lock().unwrap().push(text("x-scope-orgid"));
     let body = body.collect().await.unwrap().to_bytes();
     let form = String::from_utf8(body.to_vec()).unwrap();
     asked.forms.lock().unwrap().push(form.clone());
@@ -124,4 +130,56 @@ pub(crate) fn vector(series: &[(&str, &str)]) -> Reply {
         200,
         format!(r#"{{"status":"success","data":{{"resultType":"vector","result":[{list}]}}}}"#),
     )
+}
+
+/// A certificate with its key.
+pub(crate) type Identity = rcgen::CertifiedKey<rcgen::KeyPair>;
+
+/// A self-signed certificate for loopback.
+pub(crate) fn certificate() -> Identity {
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    rcgen::generate_simple_self_signed(names).unwrap()
+}
+
+/// Serves over TLS at the port that it returns, to this caller alone where one is given.
+pub(crate) async fn serve_tls(
+    identity: &Identity,
+    caller: Option<&Identity>,
+    router: Router,
+) -> u16 {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());
+    let tls = rustls::ServerConfig::builder();
+    let tls = match caller {
+        None => tls.with_no_client_auth(),
+        Some(caller) => {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add(caller.cert.der().clone()).unwrap();
+            let verifier = rustls::server::WebPkiClientVerifier::builder(Arc::new(roots));
+            tls.with_client_cert_verifier(verifier.build().unwrap())
+        }
+    };
+    let chain = vec![identity.cert.der().clone()];
+    let tls = tls.with_single_cert(chain, key.unwrap()).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let service = hyper_util::service::TowerToHyperService::new(router.clone());
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                // Callers that do not trust the certificate break off here.
+                let Ok(stream) = acceptor.accept(stream).await else {
+                    return;
+                };
+                let stream = hyper_util::rt::TokioIo::new(stream);
+                let _ = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(stream, service)
+                    .await;
+            });
+        }
+    });
+    port
 }

@@ -13,7 +13,7 @@ use evenkeel::cluster::{ClusterState, Metrics, Settings};
 use evenkeel::telemetry;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_core::units::Resources;
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use kube::Client;
@@ -70,7 +70,7 @@ impl Watched {
         let namespace = namespace(client).await;
         let state = ClusterState::new(Settings {
             table: node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
         });

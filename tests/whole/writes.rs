@@ -17,7 +17,7 @@ use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds};
-use evenkeel_core::units::Resources;
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan::election::Timing;
 use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory};
 use evenkeel_kubernetes::plan::{Purpose, Write};
@@ -111,7 +111,7 @@ fn counted(client: &Client, passing: &Arc<Mutex<Passing>>) -> Client {
 async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<Observed> {
     let state = ClusterState::new(cluster::Settings {
         table: node_table::Settings::default(),
-        default_capacity: Resources::default(),
+        capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics: false,
     });

@@ -6,6 +6,7 @@
 
 pub mod balance;
 pub mod headroom;
+pub mod in_tree;
 mod node_load;
 pub mod node_table;
 pub mod overload;

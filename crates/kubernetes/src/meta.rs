@@ -13,10 +13,14 @@ use super::annotations;
 use super::json::{lenient_time, list, null_is_default};
 use super::managed_fields;
 
-/// The metadata that rules read.
+/// The metadata that rules read, with labels as `L` keeps them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Meta {
+#[serde(
+    default,
+    rename_all = "camelCase",
+    bound(deserialize = "L: Default + Deserialize<'de>")
+)]
+pub struct Meta<L = Labels> {
     /// The name; a new Pod of a controller has none yet.
     pub name: Option<String>,
     /// The prefix from which the API server makes a name where there is none.
@@ -32,9 +36,8 @@ pub struct Meta {
     /// The annotations that rules read; all others are left out.
     #[serde(deserialize_with = "null_is_default")]
     pub annotations: Annotations,
-    /// The labels that rules read; all others are left out.
-    #[serde(deserialize_with = "relevant")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(deserialize_with = "null_is_default")]
+    pub labels: L,
     /// True where the object carries a record of bounds that this program wrote, as far as
     /// `managedFields` tells ([`super::managed_fields`]).
     #[serde(
@@ -84,6 +87,27 @@ impl<'de> Deserialize<'de> for Annotations {
     }
 }
 
+/// The labels of an object that rules read; all others are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Labels(BTreeMap<String, String>);
+
+impl Deref for Labels {
+    type Target = BTreeMap<String, String>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Relevant::deserialize(deserializer).map(|Relevant(read)| Self(read))
+    }
+}
+
+/// All labels of an object, for those whose keys an operator chooses.
+pub(crate) type AllLabels = BTreeMap<String, String>;
+
 /// One owner of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -101,6 +125,43 @@ pub struct OwnerReference {
     /// True for the one owner that manages the object.
     #[serde(deserialize_with = "null_is_default")]
     pub controller: bool,
+}
+
+impl Meta<AllLabels> {
+    /// The metadata that rules read of every object, and all labels.
+    pub(crate) fn split(self) -> (Meta, AllLabels) {
+        let Self {
+            name,
+            generate_name,
+            namespace,
+            uid,
+            resource_version,
+            generation,
+            annotations,
+            labels,
+            holds_own_record,
+            owner_references,
+            creation_timestamp,
+            deletion_timestamp,
+        } = self;
+        let mut read = labels.clone();
+        read.retain(|key, _| annotations::is_read(key));
+        let meta = Meta {
+            name,
+            generate_name,
+            namespace,
+            uid,
+            resource_version,
+            generation,
+            annotations,
+            labels: Labels(read),
+            holds_own_record,
+            owner_references,
+            creation_timestamp,
+            deletion_timestamp,
+        };
+        (meta, labels)
+    }
 }
 
 impl Meta {
@@ -129,15 +190,7 @@ impl Meta {
     }
 }
 
-fn relevant<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    Option::<Relevant>::deserialize(deserializer).map(|map| map.unwrap_or_default().0)
-}
-
 /// A map of texts from which only what rules read is kept.
-#[derive(Default)]
 struct Relevant(BTreeMap<String, String>);
 
 impl<'de> Deserialize<'de> for Relevant {

@@ -1,6 +1,7 @@
 //! Nodes, with the fields that scheduling reads, and the capacity that they give.
 
-use std::collections::BTreeMap;
+use core::net::IpAddr;
+use std::collections::BTreeMap; // addresses alone, without the sockets of `std::net`
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -8,8 +9,9 @@ use serde_json::Value;
 use super::annotations::{
     self, CONTROL_PLANE, DISK_IO_CAPACITY, InvalidAnnotation, NETWORK_CAPACITY,
 };
+use super::capacities::Capacities;
 use super::json::{list, null_is_default};
-use super::meta::Meta;
+use super::meta::{AllLabels, Meta};
 use super::resource_list::ResourceList;
 use super::taint::Taints;
 use evenkeel_core::placement::node_table::NodeFacts;
@@ -17,14 +19,42 @@ use evenkeel_core::units::{Amount, Bytes, MilliCpu, Quantity, Resource, Resource
 
 /// A node, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(from = "WrittenNode")]
 pub struct Node {
-    #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
-    #[serde(deserialize_with = "null_is_default")]
+    /// All of its labels, since the configuration may tell capacities by any.
+    pub labels: AllLabels,
     pub spec: NodeSpec,
-    #[serde(deserialize_with = "null_is_default")]
     pub status: NodeStatus,
+}
+
+/// A node as the API server shows it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WrittenNode {
+    #[serde(deserialize_with = "null_is_default")]
+    metadata: Meta<AllLabels>,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: NodeSpec,
+    #[serde(deserialize_with = "null_is_default")]
+    status: NodeStatus,
+}
+
+impl From<WrittenNode> for Node {
+    fn from(node: WrittenNode) -> Self {
+        let WrittenNode {
+            metadata,
+            spec,
+            status,
+        } = node;
+        let (metadata, labels) = metadata.split();
+        Self {
+            metadata,
+            labels,
+            spec,
+            status,
+        }
+    }
 }
 
 /// The specification of a node.
@@ -51,6 +81,46 @@ pub struct NodeStatus {
     /// True while its kubelet says that it can take Pods.
     #[serde(rename = "conditions", deserialize_with = "is_ready")]
     pub ready: bool,
+    /// Its InternalIPs: one, or one of each family.
+    #[serde(rename = "addresses", deserialize_with = "internal_ips")]
+    pub internal_ips: [Option<IpAddr>; 2],
+    /// The port of its kubelet, where it tells one.
+    #[serde(rename = "daemonEndpoints", deserialize_with = "kubelet_port")]
+    pub kubelet_port: Option<u16>,
+}
+
+fn internal_ips<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<[Option<IpAddr>; 2], D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Address {
+        #[serde(rename = "type", deserialize_with = "null_is_default")]
+        kind: String,
+        #[serde(deserialize_with = "null_is_default")]
+        address: String,
+    }
+    let addresses: Vec<Address> = list(deserializer)?;
+    let internal = addresses.iter().filter(|one| one.kind == "InternalIP");
+    let mut parsed = internal.filter_map(|one| one.address.parse().ok());
+    Ok([parsed.next(), parsed.next()])
+}
+
+fn kubelet_port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u16>, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Endpoint {
+        #[serde(rename = "Port", deserialize_with = "null_is_default")]
+        port: u16,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Endpoints {
+        #[serde(rename = "kubeletEndpoint", deserialize_with = "null_is_default")]
+        kubelet: Endpoint,
+    }
+    let endpoints: Endpoints = null_is_default(deserializer)?;
+    Ok(Some(endpoints.kubelet.port).filter(|port| *port > 0))
 }
 
 /// All that a node has, what the system keeps for itself included.
@@ -115,7 +185,7 @@ impl Node {
     pub fn is_of_control_plane(&self) -> bool {
         CONTROL_PLANE
             .iter()
-            .any(|role| self.metadata.labels.contains_key(*role) || self.spec.taints.have(role))
+            .any(|role| self.labels.contains_key(*role) || self.spec.taints.have(role))
     }
 }
 
@@ -123,12 +193,9 @@ impl Node {
 ///
 /// The capacity T of cpu, memory and disk is what the node can allocate, and where cpu and memory are
 /// measured, which is of the node as a whole, what it has; that of network and disk I/O stands in
-/// annotations. `defaults` applies where the node says nothing.
+/// annotations, or in `told` by the node's labels or for all nodes.
 #[must_use]
-pub fn node_facts(
-    node: &Node,
-    defaults: &Resources<Option<Amount>>,
-) -> (NodeFacts, Vec<InvalidAnnotation>) {
+pub fn node_facts(node: &Node, told: &Capacities) -> (NodeFacts, Vec<InvalidAnnotation>) {
     let mut invalid = Vec::new();
     let allocatable = &node.status.allocatable;
     let mut rate = |key| annotations::rate(&node.metadata.annotations, key, &mut invalid);
@@ -139,8 +206,11 @@ pub fn node_facts(
         rate(DISK_IO_CAPACITY),
         allocatable.ephemeral_storage().map(Amount::from),
     ]);
+    let labelled = told.of_labels(&node.labels);
+    let own = Resources::from_fn(|resource| own[resource].or(labelled[resource]));
+    let default = told.default_capacity();
     let facts = NodeFacts {
-        capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
+        capacity: Resources::from_fn(|resource| own[resource].or(default[resource])),
         whole: Resources::new([
             node.status.capacity.cpu.map(Amount::from),
             node.status.capacity.memory.map(Amount::from),
@@ -161,6 +231,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::capacities::LabelledCapacity;
 
     #[test]
     fn capacity_is_allocatable_or_annotated_or_the_default() {
@@ -180,7 +251,8 @@ mod tests {
         let amounts = |values: [Option<u64>; 5]| Resources::new(values).map(|t| t.map(Amount::new));
         let (disk, network) = (Some(95_491_281_146), Some(1_250_000_000));
         for (default, disk_io) in [(None, None), (Some(7), Some(7))] {
-            let (facts, invalid) = node_facts(&node, &amounts([default; 5]));
+            let told = Capacities::new(Vec::new(), amounts([default; 5]));
+            let (facts, invalid) = node_facts(&node, &told);
             let expected = amounts([Some(3920), Some(16 << 30), network, disk_io, disk]);
             assert_eq!(facts.capacity, expected);
             let whole = amounts([Some(4000), Some(17 << 30), None, None, None]);
@@ -189,6 +261,76 @@ mod tests {
             assert_eq!(invalid.len(), 1);
             assert_eq!(invalid[0].key, DISK_IO_CAPACITY);
         }
+    }
+
+    #[test]
+    fn a_type_of_machine_is_described_once_and_the_nodes_own_word_goes_first() {
+        let rates = |network: Option<u64>, disk: Option<u64>| {
+            let mut rates = Resources::default();
+            rates[Resource::NetworkIo] = network.map(Amount::new);
+            rates[Resource::DiskIo] = disk.map(Amount::new);
+            rates
+        };
+        let of = |labels: &[(&str, &str)], capacity| LabelledCapacity {
+            match_labels: labels
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
+            capacity,
+        };
+        let told = Capacities::new(
+            vec![
+                of(&[("type", "m5"), ("zone", "a")], rates(Some(1), None)),
+                of(&[("type", "m5")], rates(Some(2), Some(3))),
+            ],
+            rates(Some(8), Some(9)),
+        );
+        for (labels, annotations, network, disk, is_default) in [
+            (json!({"type": "m5", "zone": "a"}), json!({}), 1, 9, false),
+            (json!({"type": "m5", "zone": "b"}), json!({}), 2, 3, false),
+            (json!({"type": "c5"}), json!({}), 8, 9, true),
+            (json!(null), json!(null), 8, 9, true),
+            (
+                json!({"type": "m5"}),
+                json!({"evenkeel.dev/network-capacity": "7"}),
+                7,
+                3,
+                false,
+            ),
+        ] {
+            let node = json!({"metadata": {"labels": labels, "annotations": annotations}});
+            let node: Node = serde_json::from_value(node).unwrap();
+            let (facts, _) = node_facts(&node, &told);
+            assert_eq!(facts.capacity, rates(Some(network), Some(disk)), "{labels}");
+            assert_eq!(facts.network_is_default, is_default, "{labels}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_port_of_the_kubelet_are_those_of_the_status() {
+        let status = |status: serde_json::Value| {
+            let node: Node = serde_json::from_value(json!({"status": status})).unwrap();
+            (node.status.internal_ips, node.status.kubelet_port)
+        };
+        let addresses = json!([
+            {"type": "Hostname", "address": "10.9.9.9"},
+            {"type": "InternalIP", "address": "10.0.0.1"},
+            {"type": "ExternalIP", "address": "192.0.2.1"},
+            {"type": "InternalIP", "address": "fd00::1"},
+        ]);
+        let port = json!({"kubeletEndpoint": {"Port": 10250}});
+        let ip = |text: &str| Some(text.parse().unwrap());
+        assert_eq!(
+            status(json!({"addresses": addresses, "daemonEndpoints": port})),
+            ([ip("10.0.0.1"), ip("fd00::1")], Some(10250))
+        );
+        let odd = json!([{"type": "InternalIP", "address": "node-1"}]);
+        assert_eq!(
+            status(json!({"addresses": odd, "daemonEndpoints": {"kubeletEndpoint": null}})),
+            ([None, None], None)
+        );
+        let nulls = json!({"addresses": null, "daemonEndpoints": null});
+        assert_eq!(status(nulls), ([None, None], None));
     }
 
     #[test]

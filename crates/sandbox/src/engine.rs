@@ -74,6 +74,7 @@ impl Engine {
             workloads,
             faults: _,
             objects: _,
+            simulation: _,
         } = scenario;
         let timing = Timing::default();
         Self {

@@ -10,7 +10,7 @@ mod before;
 mod names;
 mod past;
 
-pub use self::names::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+pub use self::names::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -36,7 +36,7 @@ use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// By which the service checks how nodes are labelled.
-const PROBE: &str = "node_uname_info or machine_memory_bytes";
+const PROBE: &str = "node_uname_info or node_memory_MemTotal_bytes or machine_memory_bytes";
 
 /// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
 pub struct ResourceReadings {
@@ -215,7 +215,7 @@ impl Backend {
             .strip_prefix("timestamp(")
             .and_then(|rest| rest.strip_suffix(')'));
         let name = inner.unwrap_or(text);
-        if name == NETWORK_CAPACITY.1 {
+        if name == NETWORK_CAPACITY.1 || name == IO_PRESSURE.1 {
             return Some(Vec::new());
         }
         if name == PROBE {

@@ -4,17 +4,20 @@
 //! A scenario is a YAML file ([`file`]) or the one compiled into the program. What stands here has
 //! been checked.
 
+mod error;
 pub mod faults;
 mod file;
 mod model;
 mod past;
+pub mod simkube;
+pub mod simulation;
 pub mod trace;
+mod values;
 
 use std::path::Path;
 
-pub use self::model::{
-    NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
-};
+pub use self::error::ScenarioError;
+pub use self::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
 
 /// The scenario of a run that names none.
 const MIXED: &str = include_str!("../../../examples/scenarios/mixed.yaml");
@@ -103,17 +106,22 @@ mod tests {
 
     #[test]
     fn every_example_is_well_formed() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios");
-        let traces = |path: &Path| {
-            std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())
-        };
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios");
         let mut read = 0;
-        for file in std::fs::read_dir(&folder).unwrap() {
-            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            Scenario::read(&text, &traces).unwrap();
-            read += 1;
+        for folder in [examples.clone(), examples.join("simulate")] {
+            let traces = |path: &Path| {
+                std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())
+            };
+            for file in std::fs::read_dir(&folder).unwrap() {
+                let path = file.unwrap().path();
+                if path.is_file() {
+                    let text = std::fs::read_to_string(path).unwrap();
+                    Scenario::read(&text, &traces).unwrap();
+                    read += 1;
+                }
+            }
         }
-        assert!(read >= 2);
+        assert!(read >= 10);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) async fn observe(
     let listing = Listing {
         client,
         namespace: args.namespace.as_deref(),
-        state: ClusterState::new(config.cluster),
+        state: ClusterState::new(config.cluster.clone()),
     };
     let all = ListParams::default;
     let wanted = || match args.selector.as_deref() {

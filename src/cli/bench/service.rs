@@ -25,6 +25,7 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::{Measurement, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Resources};
+use evenkeel_kubernetes::capacities::Capacities;
 
 /// A service that answers until it is dropped.
 pub(super) struct Service {
@@ -126,7 +127,7 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
     let policy = Config::load(&Sources::default())?.policy;
     let state = ClusterState::new(cluster::Settings {
         table: node_table::Settings::default(),
-        default_capacity: policy.default_capacity,
+        capacities: Capacities::new(Vec::new(), policy.default_capacity),
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: true,
     });

@@ -5,7 +5,6 @@
 //! address and the scenario begins.
 
 mod addresses;
-mod annotated;
 mod baseline;
 mod clients;
 mod error;

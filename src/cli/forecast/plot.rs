@@ -12,12 +12,12 @@ use super::grid::{self, Gridded};
 use super::progress::Bar;
 use super::report::{Accuracy, Costs, ForecastOf, Plot, base_unit, points};
 use super::values::{
-    Output, parse_duration, parse_followed, parse_output, parse_resource, parse_target, parse_url,
-    parse_zone,
+    Output, parse_duration, parse_followed, parse_output, parse_resource, parse_target, parse_zone,
 };
 use super::workload::{self, Workload};
 use super::{output_file, picture, service};
 use crate::cli::output::{self, Failure};
+use crate::cli::service_api::parse_url;
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::target::{self, GRID, Outcome, Target};

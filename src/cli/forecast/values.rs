@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use evenkeel_http_client::Uri;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
@@ -13,12 +12,12 @@ use evenkeel_core::units::{Ratio, Resource};
 
 /// One result of a call: the numbers in a format, or a picture in a file, where `-` is standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Output {
+pub(in crate::cli) enum Output {
     Numbers(Format),
     Svg(PathBuf),
 }
 
-pub(super) fn parse_output(text: &str) -> Result<Output, String> {
+pub(in crate::cli) fn parse_output(text: &str) -> Result<Output, String> {
     let path = PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());
     match (text, ending) {
@@ -44,11 +43,6 @@ pub(super) fn parse_horizon(text: &str) -> Result<NonZeroUsize, String> {
     steps
         .filter(|steps| steps.get() <= FARTHEST)
         .ok_or_else(|| format!("accepted: a number of steps from 1 to {FARTHEST}"))
-}
-
-pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
-    evenkeel_http_client::server_address(text)
-        .map_err(|_| "accepted: an address such as http://127.0.0.1:8081".to_owned())
 }
 
 pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {

@@ -8,8 +8,8 @@ use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
@@ -21,7 +21,7 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 fn state() -> ClusterState {
     ClusterState::new(Settings {
         table: node_table::Settings::default(),
-        default_capacity: Resources::default(),
+        capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics: false,
     })

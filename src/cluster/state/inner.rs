@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::claims::{Claimant, Claims};
+use super::contacts::Contacts;
 use crate::cluster::owners::Owners;
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
 use evenkeel_core::placement::node_table::NodeTable;
@@ -35,6 +36,7 @@ pub(super) struct Inner {
     pub(super) node_versions: Map<Box<str>, String>,
     /// The nodes with their taints, by name.
     pub(super) tainted: Map<Box<str>, Arc<TaintedNode>>,
+    pub(super) contacts: Contacts,
     pub(super) waiting: Map<Box<str>, WaitingPod>,
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,

@@ -5,7 +5,7 @@ use crate::cluster::PLACEMENT;
 use crate::cluster::WATCHED;
 use evenkeel_core::placement::node_table::Near;
 use evenkeel_core::placement::usage::Measurement;
-use evenkeel_core::units::Resource;
+use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::snapshot::{Blind, OptIn};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -13,7 +13,10 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 fn state() -> ClusterState {
     ClusterState::new(Settings {
         table: node_table::Settings::default(),
-        default_capacity: Resources::new([None, None, Some(Amount::new(1000)), None, None]),
+        capacities: Capacities::new(
+            Vec::new(),
+            Resources::new([None, None, Some(Amount::new(1000)), None, None]),
+        ),
         caps_as_demand: false,
         expects_metrics: true,
     })

@@ -207,7 +207,7 @@ scaled!(
 #[cfg(test)]
 mod tests {
     use evenkeel_core::placement::node_table;
-    use evenkeel_core::units::Resources;
+    use evenkeel_kubernetes::capacities::Capacities;
     use jiff::Timestamp;
     use serde_json::{Value, json};
 
@@ -217,7 +217,7 @@ mod tests {
     fn state() -> ClusterState {
         let state = ClusterState::new(Settings {
             table: node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
         });

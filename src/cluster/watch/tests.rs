@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use axum::body::Body;
 use axum::http::{Request, Response};
 use evenkeel_core::placement::node_table;
-use evenkeel_core::units::Resources;
+use evenkeel_kubernetes::capacities::Capacities;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
@@ -234,7 +234,7 @@ impl Watched {
     fn on(api: Api) -> Self {
         let state = ClusterState::new(Settings {
             table: node_table::Settings::default(),
-            default_capacity: Resources::default(),
+            capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,
         });

@@ -175,6 +175,10 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
             "several series speak of the same node or Pod",
             "set metrics.prometheus.matchers to the jobs that scrape node_exporter and cAdvisor",
         ),
+        "PartialAnswers" => (
+            "Prometheus warns that its answers may lack something",
+            "look at its stores and rule evaluations; what it gives is used all the same",
+        ),
         _ => ("the check of names found something", "update this program"),
     }
 }
@@ -212,15 +216,21 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
             continue;
         };
         let node = unannotated(evidence, annotation).unwrap_or("NODE");
+        let rule = match resource {
+            Resource::DiskIo => {
+                ", and refuses Pods only while tasks wait for the disks (I/O pressure)"
+            }
+            _ => " and no rule",
+        };
         found.push(Finding::warning(
             CAPACITY,
             format!(
                 "the {resource} capacity of {known} of {all} nodes is known: elsewhere {resource} \
-                 takes part in no rule and no score"
+                 takes part in no score{rule}"
             ),
             format!(
-                "kubectl annotate node {node} {annotation}={example}, or for all nodes \
-                 {field}: {example} in the configuration"
+                "kubectl annotate node {node} {annotation}={example}, or in the configuration for \
+                 types of nodes scheduling.capacities, for all nodes {field}: {example}"
             ),
         ));
     }

@@ -5,8 +5,8 @@ use super::evidence::{Evidence, Found};
 use super::webhook;
 use super::wording::{count, named};
 use crate::doctor::Finding;
-use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
+use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::node::node_facts;
@@ -52,7 +52,7 @@ pub(super) fn annotations(evidence: &Evidence<'_>) -> Found {
         });
     let nodes = evidence.seen.nodes.look(ANNOTATIONS, "the nodes")?;
     let of_nodes = nodes.into_iter().flatten().flat_map(|node| {
-        let (_, invalid) = node_facts(node, &Resources::default());
+        let (_, invalid) = node_facts(node, &Capacities::default());
         refused("node", &node.metadata, invalid)
     });
     let mut found: Vec<Finding> = of_namespaces.chain(of_nodes).collect();

@@ -2,8 +2,10 @@
 //!
 //! An answer for 150,000 Pods is some 25 MB of JSON. Nothing of it is copied but what the reader
 //! takes: labels borrow from the body, and no list of series is built. An answer is taken whole
-//! or not at all: marked as an error, of another result type or with warnings it is refused
-//! before its first series is looked at.
+//! or not at all: marked as an error or of another result type it is refused before its first
+//! series is looked at. One with a warning is a part of the truth: where each series speaks of a node
+//! or a Pod the others are merely absent, and it is taken; one number or a past may be a sum that
+//! lacks something, and is refused.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -53,17 +55,21 @@ impl Labels<'_> {
     }
 }
 
-/// Hands each series of an instant vector to `each`, with its value; a histogram has none.
+/// Hands each series of an instant vector to `each`, with its value; a histogram has none. Returns
+/// the first warning that the answer carries.
 ///
 /// # Errors
-/// The answer is no whole, undoubted instant vector.
+/// The answer is no instant vector.
 pub(super) fn read(
     body: &[u8],
     mut each: impl FnMut(&Labels<'_>, Option<f64>),
-) -> Result<(), MetricsError> {
-    read_as(body, "vector", |labels, found| {
+) -> Result<Option<String>, MetricsError> {
+    let envelope = Envelope::of(body)?;
+    let warning = envelope.warning();
+    envelope.each_series("vector", body, |labels, found| {
         each(labels, found.value.map(|point| point.value));
-    })
+    })?;
+    Ok(warning)
 }
 
 /// The one value of an instant query: a scalar, or a vector of one series.
@@ -71,8 +77,7 @@ pub(super) fn read(
 /// # Errors
 /// The answer is neither, or holds another number of series.
 pub(super) fn read_one(body: &[u8]) -> Result<Point, MetricsError> {
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
+    let envelope = Envelope::of(body)?.undoubted()?;
     let is_scalar = |data: &Data<'_>| data.result_type == "scalar";
     if envelope.data.as_ref().is_some_and(is_scalar) {
         let result = envelope.into_result("scalar", body)?;
@@ -80,7 +85,7 @@ pub(super) fn read_one(body: &[u8]) -> Result<Point, MetricsError> {
             .map_err(|error| MetricsError::malformed(&error, body));
     }
     let (mut found, mut given) = (None, 0);
-    read_as(body, "vector", |_, series| {
+    envelope.each_series("vector", body, |_, series| {
         given += 1;
         found = series.value;
     })?;
@@ -98,21 +103,8 @@ pub(super) fn read_range(
     body: &[u8],
     mut each: impl FnMut(&Labels<'_>, &[Point]),
 ) -> Result<(), MetricsError> {
-    read_as(body, "matrix", |labels, found| each(labels, &found.points))
-}
-
-fn read_as(
-    body: &[u8],
-    wanted: &'static str,
-    mut each: impl FnMut(&Labels<'_>, &Found),
-) -> Result<(), MetricsError> {
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
-    let result = envelope.into_result(wanted, body)?;
-    let mut series = serde_json::Deserializer::from_str(result.get());
-    EachSeries(&mut each)
-        .deserialize(&mut series)
-        .map_err(|error| MetricsError::malformed(&error, body))
+    let envelope = Envelope::of(body)?.undoubted()?;
+    envelope.each_series("matrix", body, |labels, found| each(labels, &found.points))
 }
 
 /// The refusal that an answer with an HTTP error status holds, if it is Prometheus's own.
@@ -145,6 +137,36 @@ struct Data<'a> {
 }
 
 impl<'a> Envelope<'a> {
+    fn of(body: &'a [u8]) -> Result<Self, MetricsError> {
+        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))
+    }
+
+    /// The first thing that the server has to say against its answer.
+    fn warning(&self) -> Option<String> {
+        self.warnings.first().map(|first| excerpt(first))
+    }
+
+    /// The same where there is no warning.
+    fn undoubted(self) -> Result<Self, MetricsError> {
+        match self.warning() {
+            Some(first) if self.status == "success" => Err(MetricsError::Warnings { first }),
+            _ => Ok(self),
+        }
+    }
+
+    fn each_series(
+        self,
+        wanted: &'static str,
+        body: &[u8],
+        mut each: impl FnMut(&Labels<'_>, &Found),
+    ) -> Result<(), MetricsError> {
+        let result = self.into_result(wanted, body)?;
+        let mut series = serde_json::Deserializer::from_str(result.get());
+        EachSeries(&mut each)
+            .deserialize(&mut series)
+            .map_err(|error| MetricsError::malformed(&error, body))
+    }
+
     fn refused(&self) -> MetricsError {
         MetricsError::Refused {
             kind: excerpt(&self.error_type),
@@ -155,10 +177,6 @@ impl<'a> Envelope<'a> {
     fn into_result(self, wanted: &'static str, body: &[u8]) -> Result<&'a RawValue, MetricsError> {
         if self.status == "error" {
             return Err(self.refused());
-        }
-        if let Some(first) = self.warnings.first() {
-            let first = excerpt(first);
-            return Err(MetricsError::Warnings { first });
         }
         match self.data {
             Some(data) if self.status == "success" && data.result_type == wanted => Ok(data.result),
@@ -341,14 +359,29 @@ mod tests {
                 r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#.to_owned(),
                 "QueryRefused",
             ),
-            (
-                success("[]").replace("}}", r#"},"warnings":["partial"]}"#),
-                "Warnings",
-            ),
         ] {
             assert_eq!(values(&body).unwrap_err().reason(), reason, "{body}");
         }
         assert_eq!(values(&success("[]")).unwrap(), []);
+    }
+
+    #[test]
+    fn a_part_of_the_nodes_is_taken_with_its_warning_and_a_part_of_a_sum_is_not() {
+        let body = |kind: &str, point: &str| {
+            format!(
+                r#"{{"status":"success","data":{{"resultType":"{kind}","result":[
+                {{"metric":{{"pod":"a"}},{point}}}]}},"warnings":["no store for\n7d"],"infos":["x"]}}"#
+            )
+        };
+        let vector = body("vector", r#""value":[1,"2"]"#);
+        let mut taken = 0;
+        let warning = read(vector.as_bytes(), |_, _| taken += 1).unwrap();
+        assert_eq!((taken, warning.as_deref()), (1, Some("no store for 7d")));
+        let matrix = body("matrix", r#""values":[[1,"2"]]"#);
+        let past = read_range(matrix.as_bytes(), |_, _| panic!("taken"));
+        assert_eq!(past.unwrap_err().reason(), "Warnings");
+        let one = read_one(vector.as_bytes());
+        assert_eq!(one.unwrap_err().reason(), "Warnings");
     }
 
     #[test]

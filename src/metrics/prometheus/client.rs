@@ -1,19 +1,17 @@
 //! HTTP to Prometheus: one query, one answer, with every way to fail told apart.
-//!
-//! The token and the CA are read anew for each query, since kubelet renews both in place.
 
-use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use evenkeel_http_client::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use evenkeel_http_client::{
-    self as http, HeaderValue, Request, Response, StatusCode, TlsError, Trust, Uri,
+    self as http, HeaderMap, HeaderValue, Request, Response, StatusCode, Uri,
 };
 use jiff::Timestamp;
 
 use super::answer;
 use super::grid::Grid;
+use crate::metrics::access::{Access, AccessClient};
+use crate::metrics::api_call;
 use crate::metrics::error::{MetricsError, excerpt};
 use evenkeel_core::units::Bytes;
 
@@ -25,26 +23,19 @@ const ERROR_BODY: Bytes = Bytes(64 * 1024);
 pub struct Connection {
     /// The base address; a path in it is kept, for servers behind a prefix.
     pub url: Uri,
-    /// A file with the bearer token, read anew for each query.
-    pub bearer_token_file: Option<PathBuf>,
-    /// A PEM file with the certificate authorities to trust, instead of the system's; read anew
-    /// for each query.
-    pub ca_file: Option<PathBuf>,
+    /// Sent with each query, such as the tenant of a Mimir.
+    pub headers: HeaderMap,
+    pub access: Access,
     /// The longest that one query may take.
     pub timeout: Duration,
     /// The longest answer that is read.
     pub body_limit: Bytes,
 }
 
-/// The HTTP client, built again when the CA file changes.
+/// A Prometheus with the HTTP client for it.
 pub(super) struct Client {
     connection: Connection,
-    built: Mutex<Option<Built>>,
-}
-
-struct Built {
-    ca: Option<Vec<u8>>,
-    http: http::Client,
+    access: AccessClient,
 }
 
 /// The client as it is for one query.
@@ -57,76 +48,20 @@ pub(super) struct Session<'c> {
 impl Client {
     pub(super) fn new(connection: Connection) -> Self {
         Self {
+            access: AccessClient::new(connection.access.clone()),
             connection,
-            built: Mutex::new(None),
         }
     }
 
     /// Reads the files and gets the client ready.
     pub(super) async fn session(&self) -> Result<Session<'_>, MetricsError> {
-        let ca = match &self.connection.ca_file {
-            Some(path) => Some(read(path).await?),
-            None => None,
-        };
+        let (http, authorization) = self.access.open(&self.connection.url).await?;
         Ok(Session {
             connection: &self.connection,
-            http: self
-                .http(ca)
-                .map_err(|error| MetricsError::Client(error.into()))?,
-            authorization: self.authorization().await?,
+            http,
+            authorization,
         })
     }
-
-    fn http(&self, ca: Option<Vec<u8>>) -> Result<http::Client, TlsError> {
-        let mut built = self
-            .built
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(known) = built.as_ref().filter(|known| known.ca == ca) {
-            return Ok(known.http.clone());
-        }
-        let http = match &ca {
-            Some(pem) => http::Client::new(Trust::Authorities(pem), None)?,
-            // An image without system roots can still speak plain HTTP.
-            None if self.connection.url.scheme_str() == Some("http") => http::Client::plain(),
-            None => http::Client::new(Trust::System, None)?,
-        };
-        *built = Some(Built {
-            ca,
-            http: http.clone(),
-        });
-        Ok(http)
-    }
-
-    async fn authorization(&self) -> Result<Option<HeaderValue>, MetricsError> {
-        let Some(path) = &self.connection.bearer_token_file else {
-            return Ok(None);
-        };
-        let refused = |cause: &str| MetricsError::Credentials {
-            path: path.clone(),
-            cause: cause.to_owned(),
-        };
-        let content = read(path).await?;
-        let token = str::from_utf8(&content)
-            .map_err(|_| refused("not text"))?
-            .trim();
-        if token.is_empty() {
-            return Err(refused("empty"));
-        }
-        let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| refused("characters that no HTTP header can hold"))?;
-        value.set_sensitive(true);
-        Ok(Some(value))
-    }
-}
-
-async fn read(path: &PathBuf) -> Result<Vec<u8>, MetricsError> {
-    tokio::fs::read(path)
-        .await
-        .map_err(|error| MetricsError::Credentials {
-            path: path.clone(),
-            cause: error.to_string(),
-        })
 }
 
 impl Session<'_> {
@@ -175,10 +110,10 @@ impl Session<'_> {
     ) -> Result<Vec<u8>, MetricsError> {
         let Connection {
             url,
+            headers,
+            access: _,
             timeout,
             body_limit: _,
-            bearer_token_file: _,
-            ca_file: _,
         } = self.connection;
         // Prometheus gives up when we do, so that late answers do not pile up there.
         let patience = format!("{}ms", timeout.as_millis());
@@ -186,6 +121,9 @@ impl Session<'_> {
         form.push(("timeout", &patience));
         let mut request = Request::post(http::join(url, path, &[]).map_err(unaskable)?)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value);
         }
@@ -211,20 +149,7 @@ async fn failure(response: Response) -> MetricsError {
     }
     // Whatever the body is, even if it cannot be read, the status is what went wrong.
     let body = response.bytes(size(ERROR_BODY)).await.unwrap_or_default();
-    let text = || excerpt(&String::from_utf8_lossy(&body));
-    if let Some(refusal) = answer::refusal(&body) {
-        return refusal;
-    }
-    match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => MetricsError::Unauthorized {
-            status: status.as_u16(),
-        },
-        StatusCode::NOT_FOUND => MetricsError::NotServed { excerpt: text() },
-        _ => MetricsError::Status {
-            status: status.as_u16(),
-            excerpt: text(),
-        },
-    }
+    answer::refusal(&body).unwrap_or_else(|| api_call::refusal(status, &body))
 }
 
 fn size(bytes: Bytes) -> usize {

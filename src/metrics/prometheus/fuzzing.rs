@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::grid::Grid;
@@ -25,6 +26,7 @@ pub fn read(body: &[u8]) {
         window,
         dated_by: Resources::from_fn(|_| Resource::Cpu),
         node_label: NodeLabel::default(),
+        addresses: ArcSwap::default(),
         pod_names: Mutex::new(PodNames::default()),
     };
     let mut answers = Answers::default();
@@ -32,6 +34,7 @@ pub fn read(body: &[u8]) {
         Query::SampleTime(Resource::Cpu),
         Query::Node(Resource::Cpu),
         Query::NetworkCapacity,
+        Query::IoPressure,
         Query::Pod(Resource::Memory),
     ] {
         if let Ok(answer) = reader.read(query, &answers, now, body) {

@@ -1,15 +1,19 @@
 //! The node that a series belongs to.
 //!
 //! Unless a label is configured: the label `node` where the series has it (the plain Prometheus
-//! chart puts it on node_exporter, the Prometheus operator on kubelet); else `nodename`, the
-//! host name that node_exporter reports; else the node that the series' `instance` belongs to by
-//! those two (kube-prometheus-stack labels node_exporter by address only); else the `instance`
+//! chart puts it on node_exporter, the Prometheus operator on kubelet); else the node whose InternalIP
+//! stands in `instance` (kube-prometheus-stack labels node_exporter by address only); else `nodename`,
+//! the host name that node_exporter reports, which need not be the name of the Node object; else the
+//! node that the series' `instance` belongs to by these labels of another series; else the `instance`
 //! itself without its port, which is the node's name where a relabelling made it so. Names of
 //! Kubernetes nodes are lower case, host names need not be.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -78,18 +82,47 @@ pub(super) fn learn(instances: &mut Instances, labels: &Labels<'_>, at: Timestam
     }
 }
 
+/// The nodes by their InternalIPs; an address that two nodes claim is nobody's.
+#[derive(Debug, Default)]
+pub(super) struct Addresses(HashMap<IpAddr, Option<Arc<str>>>);
+
+impl Addresses {
+    pub(super) fn of<'n>(nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) -> Self {
+        let mut known: HashMap<IpAddr, Option<Arc<str>>> = HashMap::new();
+        for (address, node) in nodes {
+            known
+                .entry(address)
+                .and_modify(|owner| *owner = owner.take().filter(|owner| **owner == *node))
+                .or_insert_with(|| Some(node.into()));
+        }
+        Self(known)
+    }
+
+    /// The node that an `instance` is an address of.
+    fn node(&self, instance: &str) -> Option<&str> {
+        let address = without_port(instance).parse().ok()?;
+        self.0.get(&address)?.as_deref()
+    }
+}
+
 /// Finds the node of a series by what was learned of instances.
 #[derive(Debug)]
 pub(super) struct NodeNames<'a> {
     label: &'a NodeLabel,
+    addresses: &'a Addresses,
     /// In the order learned.
     known: Vec<&'a Instances>,
 }
 
 impl<'a> NodeNames<'a> {
-    pub(super) fn new(label: &'a NodeLabel, known: impl Iterator<Item = &'a Instances>) -> Self {
+    pub(super) fn new(
+        label: &'a NodeLabel,
+        addresses: &'a Addresses,
+        known: impl Iterator<Item = &'a Instances>,
+    ) -> Self {
         Self {
             label,
+            addresses,
             known: known.collect(),
         }
     }
@@ -98,11 +131,15 @@ impl<'a> NodeNames<'a> {
     pub(super) fn of<'s>(&'s self, labels: &'s Labels<'_>) -> Option<Cow<'s, str>> {
         match self.label {
             NodeLabel::Named(label) => labels.get(&label.0).map(lower_case),
-            NodeLabel::Automatic => labels
-                .get("node")
-                .or_else(|| labels.get("nodename"))
-                .map(lower_case)
-                .or_else(|| Some(self.of_instance(labels.get("instance")?))),
+            NodeLabel::Automatic => {
+                let instance = labels.get("instance");
+                let by_address = || self.addresses.node(instance?);
+                let named = labels.get("node").or_else(by_address);
+                named
+                    .or_else(|| labels.get("nodename"))
+                    .map(lower_case)
+                    .or_else(|| Some(self.of_instance(instance?)))
+            }
         }
     }
 
@@ -141,7 +178,8 @@ mod tests {
             &Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", "Worker-1")]),
             second(1),
         );
-        let names = NodeNames::new(&NodeLabel::Automatic, [&instances].into_iter());
+        let addresses = Addresses::default();
+        let names = NodeNames::new(&NodeLabel::Automatic, &addresses, [&instances].into_iter());
         for (labels, node) in [
             // kube-prometheus-stack, node_exporter
             (&[("instance", "10.0.0.1:9100")][..], Some("worker-1")),
@@ -180,16 +218,47 @@ mod tests {
                 learn(own, &labels, second(at));
             }
             for known in [vec![&one], two.iter().collect()] {
-                let names = NodeNames::new(&NodeLabel::Automatic, known.into_iter());
+                let nobody = Addresses::default();
+                let names = NodeNames::new(&NodeLabel::Automatic, &nobody, known.into_iter());
                 assert_eq!(names.of(&series).as_deref(), Some("new"), "{order:?}");
             }
         }
     }
 
     #[test]
+    fn an_internal_address_tells_the_node_unless_two_claim_it() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let addresses = Addresses::of([
+            (address("10.0.0.1"), "ip-10-0-0-1.ec2.internal"),
+            (address("fd00::1"), "ip-10-0-0-1.ec2.internal"),
+            (address("10.0.0.2"), "old"),
+            (address("10.0.0.2"), "new"),
+        ]);
+        let names = NodeNames::new(&NodeLabel::Automatic, &addresses, [].into_iter());
+        for (labels, node) in [
+            // The host name is not the name of the node.
+            (
+                &[("instance", "10.0.0.1:9100"), ("nodename", "ip-10-0-0-1")][..],
+                "ip-10-0-0-1.ec2.internal",
+            ),
+            (
+                &[("instance", "[fd00::1]:9100")],
+                "ip-10-0-0-1.ec2.internal",
+            ),
+            (&[("instance", "10.0.0.1:9100"), ("node", "b")], "b"),
+            (&[("instance", "10.0.0.2:9100"), ("nodename", "c")], "c"),
+            (&[("instance", "10.0.0.2:9100")], "10.0.0.2"),
+        ] {
+            let found = names.of(&Labels::of(labels)).map(Cow::into_owned);
+            assert_eq!(found.as_deref(), Some(node), "{labels:?}");
+        }
+    }
+
+    #[test]
     fn a_configured_label_is_the_only_one_looked_at() {
         let label = NodeLabel::Named("host".parse().unwrap());
-        let names = NodeNames::new(&label, [].into_iter());
+        let addresses = Addresses::default();
+        let names = NodeNames::new(&label, &addresses, [].into_iter());
         let both = Labels::of(&[("host", "a"), ("node", "b")]);
         assert_eq!(names.of(&both).as_deref(), Some("a"));
         assert_eq!(names.of(&Labels::of(&[("node", "b")])), None);

@@ -11,6 +11,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
+use super::selectors::{Selectors, selectors};
 use crate::metrics::query::Query;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -83,6 +84,10 @@ const NETWORK_CAPACITY: &str = concat!(
     "\"}[$window]) > 0))"
 );
 
+/// Waiting for I/O as the kernel tells it (PSI): the share of the time in which some task waited.
+const IO_PRESSURE: &str =
+    "max by ($node) (rate(node_pressure_io_waiting_seconds_total{$exporter}[$window]))";
+
 const POD_CPU: &str = concat!(
     "sum by (namespace, pod) (max by (namespace, pod, container) (\
      rate(container_cpu_usage_seconds_total{",
@@ -126,8 +131,10 @@ const POD_DISK: &str = concat!(
     "}))"
 );
 
-/// Series whose labels show how nodes are named, for the self-check.
-const PROBE: &str = "node_uname_info{$exporter} or machine_memory_bytes{$cadvisor}";
+/// Series whose labels show how nodes are named, for the self-check: two of node_exporter, of which the
+/// first has labels of its own, and one of cAdvisor.
+const PROBE: &str = "node_uname_info{$exporter} or node_memory_MemTotal_bytes{$exporter} \
+     or machine_memory_bytes{$cadvisor}";
 
 /// A query for each node's use of one resource, with the one that dates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,16 +147,70 @@ pub struct NodeQuery {
     pub sampled: Box<str>,
 }
 
+/// An operator's query whose values cannot be dated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum QueryTimeError {
+    /// Its labels are not those of the series that it reads.
+    #[error(
+        "rewrites labels, so that nothing tells when its series were read: give `value` and `time`, \
+         the latter PromQL of Unix times with the same labels, such as \
+         max by (node) (timestamp(my_metric))"
+    )]
+    Relabelled,
+    /// It reads nothing.
+    #[error(
+        "names no metric: PromQL that reads one, such as sum by (node) (rate(my_total[$window]))"
+    )]
+    NoSeries,
+    /// Its values are dated by those of the nodes.
+    #[error("takes no `time`: only the queries for nodes are dated by a query of their own")]
+    NotDated,
+}
+
 impl NodeQuery {
-    /// A query of the operator's own, dated by the times of its series: those of the scrape for a
-    /// plain selector, that of the answer for an expression.
-    #[must_use]
-    pub fn of(promql: &str) -> Self {
+    /// A query of the operator's own, dated by the oldest of the series that it reads, each as new as
+    /// its newest sample within the window.
+    ///
+    /// # Errors
+    /// The text does not tell which series are behind which value.
+    pub fn of(promql: &str) -> Result<Self, QueryTimeError> {
+        let Selectors { texts, relabelled } = selectors(promql);
+        if relabelled {
+            return Err(QueryTimeError::Relabelled);
+        }
+        let times: Vec<String> = texts.iter().map(|text| newest(text)).collect();
+        let sampled = match &times[..] {
+            [] => return Err(QueryTimeError::NoSeries),
+            [_] if texts[0] == promql.trim() => format!("timestamp({})", texts[0]),
+            [one] => one.clone(),
+            several => oldest(several),
+        };
+        Ok(Self::dated(promql, &sampled))
+    }
+
+    fn dated(value: &str, sampled: &str) -> Self {
         Self {
-            value: promql.into(),
-            sampled: format!("timestamp({promql})").into(),
+            value: value.into(),
+            sampled: sampled.into(),
         }
     }
+}
+
+/// When the series of each node were last read: now, or at least within the window.
+fn newest(selector: &str) -> String {
+    format!(
+        "max by ($node, nodename) (timestamp({selector})) \
+         or max by ($node, nodename) (max_over_time(timestamp({selector})[$window:10s]))"
+    )
+}
+
+/// For each node the least of several times, which need a label each to stand side by side.
+fn oldest(times: &[String]) -> String {
+    let told = times.iter().enumerate().map(|(number, time)| {
+        format!("label_replace({time}, \"selector\", \"{number}\", \"\", \"\")")
+    });
+    let told: Vec<String> = told.collect();
+    format!("min by ($node, nodename) ({})", told.join(" or "))
 }
 
 /// All queries of a round; `None` where a resource is not to be measured.
@@ -161,6 +222,8 @@ pub struct Queries {
     pub pods: Resources<Option<Box<str>>>,
     /// The speed of each node's network interfaces in bytes per second.
     pub network_capacity: Option<Box<str>>,
+    /// The I/O pressure of each node, 0 to 1, as old as the measurement of its disk I/O.
+    pub io_pressure: Option<Box<str>>,
     /// Series with all their labels, by which the self-check finds the one that names nodes.
     pub probe: Box<str>,
 }
@@ -168,13 +231,52 @@ pub struct Queries {
 impl Queries {
     /// Puts an operator's PromQL in the place of the built-in one; only [`Query::SETTABLE`] have
     /// a place.
-    pub fn set(&mut self, query: Query, promql: &str) {
+    ///
+    /// # Errors
+    /// It is for nodes and cannot be dated.
+    pub fn set(&mut self, query: Query, promql: &str) -> Result<(), QueryTimeError> {
         match query {
-            Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)),
+            Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)?),
             Query::Pod(resource) => self.pods[resource] = Some(promql.into()),
             Query::NetworkCapacity => self.network_capacity = Some(promql.into()),
-            Query::SampleTime(_) | Query::NodeMetrics | Query::PodMetrics | Query::Trace => {}
+            Query::IoPressure => self.io_pressure = Some(promql.into()),
+            Query::SampleTime(_)
+            | Query::KubeletDisk
+            | Query::NodeMetrics
+            | Query::PodMetrics
+            | Query::Trace => {}
         }
+        Ok(())
+    }
+
+    /// Leaves out what is built in for disks, which kubelets tell better. False where the operator has a
+    /// query of their own for them; then nothing is left out.
+    pub fn leave_disk_out(&mut self) -> bool {
+        let Self { nodes, pods, .. } = Self::default();
+        let disk = Resource::Disk;
+        let built_in = self.nodes[disk] == nodes[disk] && self.pods[disk] == pods[disk];
+        if built_in {
+            self.nodes[disk] = None;
+            self.pods[disk] = None;
+        }
+        built_in
+    }
+
+    /// The same with the operator's own query for the times of its values.
+    ///
+    /// # Errors
+    /// It is not for nodes.
+    pub fn set_dated(
+        &mut self,
+        query: Query,
+        value: &str,
+        sampled: &str,
+    ) -> Result<(), QueryTimeError> {
+        let Query::Node(resource) = query else {
+            return Err(QueryTimeError::NotDated);
+        };
+        self.nodes[resource] = Some(NodeQuery::dated(value, sampled));
+        Ok(())
     }
 }
 
@@ -205,6 +307,7 @@ impl Default for Queries {
                 Some(query.into())
             }),
             network_capacity: Some(NETWORK_CAPACITY.into()),
+            io_pressure: Some(IO_PRESSURE.into()),
             probe: PROBE.into(),
         }
     }
@@ -232,15 +335,17 @@ mod tests {
             nodes,
             pods,
             network_capacity,
+            io_pressure,
             probe,
         } = Queries::default();
         let mut texts: Vec<Box<str>> = pods.values().iter().flatten().cloned().collect();
         texts.extend(network_capacity);
+        texts.extend(io_pressure);
         texts.push(probe);
         for query in nodes.values().iter().flatten() {
             texts.extend([query.value.clone(), query.sampled.clone()]);
         }
-        assert_eq!(texts.len(), 17);
+        assert_eq!(texts.len(), 18);
         let none = ExporterMatchers::default();
         let own = ExporterMatchers {
             all: r#"mine="1""#.parse().unwrap(),
@@ -268,6 +373,23 @@ mod tests {
                 "{matched}"
             );
         }
+    }
+
+    #[test]
+    fn a_query_of_the_operators_is_dated_by_the_series_that_it_reads() {
+        let sampled = |promql: &str| NodeQuery::of(promql).map(|query| query.sampled.to_string());
+        assert_eq!(sampled(" node_cpu ").unwrap(), "timestamp(node_cpu)");
+        assert_eq!(
+            sampled("sum by ($node) (rate(a{b=\"c\"}[$window]))").unwrap(),
+            "max by ($node, nodename) (timestamp(a{b=\"c\"})) \
+             or max by ($node, nodename) (max_over_time(timestamp(a{b=\"c\"})[$window:10s]))"
+        );
+        let both = sampled("a - b").unwrap();
+        assert!(both.starts_with("min by ($node, nodename) (label_replace("));
+        assert_eq!(both.matches("timestamp(b)").count(), 2, "{both}");
+        assert_eq!(sampled("vector(1)"), Err(QueryTimeError::NoSeries));
+        let renamed = "label_replace(a, \"node\", \"$1\", \"host\", \"(.*)\")";
+        assert_eq!(sampled(renamed), Err(QueryTimeError::Relabelled));
     }
 
     #[test]

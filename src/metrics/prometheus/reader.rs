@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
-use super::names::{NodeLabel, NodeNames, learn};
+use super::names::{Addresses, NodeLabel, NodeNames, learn};
 use super::several::{Candidate, Largest, choose};
 use crate::metrics::answer::{Answer, Answers, Content, Instances, NodeTimes, SampleTimes};
 use crate::metrics::dropped::{DropCause, Dropped};
@@ -26,8 +27,25 @@ pub(super) struct Reader {
     /// For each resource, the one whose sample times it shares.
     pub(super) dated_by: Resources<Resource>,
     pub(super) node_label: NodeLabel,
+    pub(super) addresses: ArcSwap<Addresses>,
     /// The names of the Pods in the answers, so that all of them share each.
     pub(super) pod_names: Mutex<PodNames>,
+}
+
+/// What a column of the nodes is measured of.
+#[derive(Clone, Copy)]
+struct Subject {
+    /// The resource whose times date the values.
+    resource: Resource,
+    /// The span that each value speaks of.
+    window: SignedDuration,
+}
+
+/// Values of nodes with what was not taken.
+struct Column {
+    values: NodeColumn,
+    dropped: Dropped,
+    warning: Option<String>,
 }
 
 impl Reader {
@@ -45,9 +63,12 @@ impl Reader {
         match query {
             Query::SampleTime(_) => self.times(before, now, body),
             Query::Node(resource) => self.nodes(resource, before, body),
+            Query::IoPressure => self.io_pressure(before, body),
             Query::NetworkCapacity => self.speeds(before, body),
             Query::Pod(resource) => self.pods(resource, body),
-            Query::NodeMetrics | Query::PodMetrics | Query::Trace => Ok(Answer::default()),
+            Query::KubeletDisk | Query::NodeMetrics | Query::PodMetrics | Query::Trace => {
+                Ok(Answer::default())
+            }
         }
     }
 
@@ -55,7 +76,7 @@ impl Reader {
         let mut dropped = Dropped::default();
         let mut instances = Instances::default();
         let mut dated: Vec<(Labels<'static>, Timestamp)> = Vec::new();
-        answer::read(body, |labels, value| match time(value) {
+        let warning = answer::read(body, |labels, value| match time(value) {
             Ok(at) => {
                 // A clock ahead of ours must not make a value fresh for longer.
                 let at = at.min(now);
@@ -64,8 +85,9 @@ impl Reader {
             }
             Err(cause) => dropped.add(cause),
         })?;
+        let addresses = self.addresses.load();
         let known = before.instances().chain([&instances]);
-        let names = NodeNames::new(&self.node_label, known);
+        let names = NodeNames::new(&self.node_label, &addresses, known);
         let mut by_node: HashMap<Arc<str>, NodeTimes> = HashMap::new();
         for (labels, at) in &dated {
             let Some(node) = names.of(labels) else {
@@ -85,6 +107,7 @@ impl Reader {
         Ok(Answer {
             content: Content::Times(times),
             dropped,
+            warning,
         })
     }
 
@@ -94,12 +117,50 @@ impl Reader {
         before: &Answers,
         body: &[u8],
     ) -> Result<Answer, MetricsError> {
-        let names = NodeNames::new(&self.node_label, before.instances());
+        let subject = Subject {
+            resource,
+            window: match resource {
+                Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window,
+                Resource::Memory | Resource::Disk => SignedDuration::ZERO,
+            },
+        };
+        let column = self.column(subject, before, body, |value| amount(resource, value))?;
+        let mut usage = UsageSample::default();
+        usage.nodes[resource] = Arc::new(column.values);
+        Ok(part(usage, column.dropped, column.warning))
+    }
+
+    /// The share of the time in which tasks waited, in thousandths.
+    fn io_pressure(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
+        let subject = Subject {
+            resource: Resource::DiskIo,
+            window: self.window,
+        };
+        let thousandths = |value| finite(value).map(|share| Amount::from_f64(share * 1000.0));
+        let column = self.column(subject, before, body, thousandths)?;
+        let usage = UsageSample {
+            io_pressure: Arc::new(column.values),
+            ..UsageSample::default()
+        };
+        Ok(part(usage, column.dropped, column.warning))
+    }
+
+    /// One value for each node, dated as the measurements of the subject's resource are.
+    fn column(
+        &self,
+        subject: Subject,
+        before: &Answers,
+        body: &[u8],
+        amount: impl Fn(Option<f64>) -> Result<Amount, DropCause>,
+    ) -> Result<Column, MetricsError> {
+        let Subject { resource, window } = subject;
+        let addresses = self.addresses.load();
+        let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let times = before.times(self.dated_by[resource]);
         let mut dropped = Dropped::default();
         let mut candidates: HashMap<Arc<str>, Vec<Candidate>> = HashMap::new();
-        answer::read(body, |labels, value| {
-            let taken = amount(resource, value).and_then(|value| {
+        let warning = answer::read(body, |labels, value| {
+            let taken = amount(value).and_then(|value| {
                 let node = names.of(labels).ok_or(DropCause::Unnamed)?;
                 let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
                 let (node, times) = dated.ok_or(DropCause::Undated)?;
@@ -119,29 +180,28 @@ impl Reader {
                 dropped.add(cause);
             }
         })?;
-        let window = match resource {
-            Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window,
-            Resource::Memory | Resource::Disk => SignedDuration::ZERO,
-        };
-        let mut column = NodeColumn::default();
+        let mut values = NodeColumn::default();
         for (node, candidates) in candidates {
             for _ in 1..candidates.len() {
                 dropped.add(DropCause::Ambiguous);
             }
             // Half the window is two scrapes, so that jobs whose scrapes alternate are as new.
             if let Some(Candidate { value, at, .. }) = choose(&candidates, self.window / 2) {
-                column.insert(node, Measurement { value, at, window });
+                values.insert(node, Measurement { value, at, window });
             }
         }
-        let mut usage = UsageSample::default();
-        usage.nodes[resource] = Arc::new(column);
-        Ok(part(usage, dropped))
+        Ok(Column {
+            values,
+            dropped,
+            warning,
+        })
     }
 
     fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
-        let names = NodeNames::new(&self.node_label, before.instances());
+        let addresses = self.addresses.load();
+        let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let mut collected = Largest::default();
-        answer::read(body, |labels, value| {
+        let warning = answer::read(body, |labels, value| {
             let node = names.of(labels).map(Arc::from);
             collected.take(node, amount(Resource::NetworkIo, value));
         })?;
@@ -149,7 +209,7 @@ impl Reader {
             network_capacity: Arc::new(collected.values),
             ..UsageSample::default()
         };
-        Ok(part(usage, collected.dropped))
+        Ok(part(usage, collected.dropped, warning))
     }
 
     fn pods(&self, resource: Resource, body: &[u8]) -> Result<Answer, MetricsError> {
@@ -158,7 +218,7 @@ impl Reader {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let mut collected = Largest::default();
-        answer::read(body, |labels, value| {
+        let warning = answer::read(body, |labels, value| {
             let pod = match (labels.get("namespace"), labels.get("pod")) {
                 (Some(namespace), Some(pod)) => Some(names.get(namespace, pod)),
                 _ => None,
@@ -167,14 +227,15 @@ impl Reader {
         })?;
         let mut usage = UsageSample::default();
         usage.pods[resource] = Arc::new(collected.values);
-        Ok(part(usage, collected.dropped))
+        Ok(part(usage, collected.dropped, warning))
     }
 }
 
-fn part(usage: UsageSample, dropped: Dropped) -> Answer {
+fn part(usage: UsageSample, dropped: Dropped, warning: Option<String>) -> Answer {
     Answer {
         content: Content::Usage(usage),
         dropped,
+        warning,
     }
 }
 
@@ -221,6 +282,7 @@ mod tests {
             window: SignedDuration::from_secs(120),
             dated_by: Resources::from_fn(|_| Resource::Cpu),
             node_label: NodeLabel::Automatic,
+            addresses: ArcSwap::default(),
             pod_names: Mutex::default(),
         }
     }
@@ -364,6 +426,18 @@ mod tests {
         let answer = read(Query::NetworkCapacity, &before, &series);
         assert_eq!(usage(&answer).network_capacity["a"], Amount::new(3));
         assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
+    }
+
+    #[test]
+    fn io_pressure_is_a_share_in_thousandths_and_as_old_as_the_exporter() {
+        let value = [(r#""node":"a""#, "0.4567"), (r#""node":"b""#, "NaN")];
+        let answer = read(Query::IoPressure, &dated(&["a", "b"]), &value);
+        let pressure = usage(&answer).io_pressure["a"];
+        assert_eq!(pressure.value, Amount::new(457));
+        assert_eq!(pressure.at.as_second(), NOW - 10);
+        assert_eq!(pressure.window, SignedDuration::from_secs(120));
+        assert_eq!(answer.dropped.count(DropCause::NotANumber), 1);
+        assert!(usage(&answer).node_names().is_empty());
     }
 
     #[test]

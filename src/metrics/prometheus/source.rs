@@ -1,21 +1,22 @@
 //! A Prometheus as a source: its queries in their order, each sent and read.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer;
 use super::client::Client;
 use super::matchers::ExporterMatchers;
+use super::names::Addresses;
 use super::queries::{self, NodeQuery, Queries};
 use super::reader::Reader;
 use super::settings::Settings;
 use crate::metrics::answer::{Answer, Answers};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
-use crate::metrics::round::Round;
-use crate::metrics::self_check::{self, Finding, NodeIdentity};
 use crate::metrics::series::LabelSet;
 use crate::metrics::source::MetricsSource;
 use evenkeel_core::placement::usage::PodNames;
@@ -66,6 +67,7 @@ impl PrometheusSource {
                 window,
                 dated_by,
                 node_label,
+                addresses: ArcSwap::default(),
                 pod_names: Mutex::new(PodNames::default()),
             }),
         }
@@ -105,24 +107,9 @@ impl PrometheusSource {
         Ok(found)
     }
 
-    /// Compares the nodes of the cluster with what a round measured. Asks Prometheus for the
-    /// labels of its series only if a node is missing.
-    ///
-    /// # Errors
-    /// The labels could not be asked for.
-    pub async fn self_check(
-        &self,
-        nodes: &[NodeIdentity],
-        round: &Round,
-    ) -> Result<Vec<Finding>, MetricsError> {
-        let measured = round.usage.node_names();
-        let complete = nodes.iter().all(|node| measured.contains(&*node.name));
-        let series = if complete {
-            Vec::new()
-        } else {
-            self.probe().await?
-        };
-        Ok(self_check::check(nodes, round, &series))
+    /// Takes note of the nodes' InternalIPs, by which series without the name of a node are told apart.
+    pub fn know_addresses<'n>(&self, nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) {
+        self.reader.addresses.store(Arc::new(Addresses::of(nodes)));
     }
 }
 
@@ -181,6 +168,7 @@ fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item
         nodes,
         pods,
         network_capacity,
+        io_pressure,
         probe: _,
     } = queries;
     let times = nodes.iter().filter_map(move |(resource, query)| {
@@ -194,10 +182,15 @@ fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item
     let capacity = network_capacity
         .iter()
         .map(|text| (Query::NetworkCapacity, &**text));
+    let pressure = io_pressure.iter().map(|text| (Query::IoPressure, &**text));
     let pods = pods
         .iter()
         .filter_map(|(resource, text)| Some((Query::Pod(resource), text.as_deref()?)));
-    times.chain(values).chain(capacity).chain(pods)
+    times
+        .chain(values)
+        .chain(capacity)
+        .chain(pressure)
+        .chain(pods)
 }
 
 #[cfg(test)]
@@ -205,22 +198,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_is_thirteen_queries_times_first_whatever_the_cluster() {
+    fn a_round_is_fourteen_queries_times_first_whatever_the_cluster() {
         let queries = Queries::default();
         let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
             .map(|(query, _)| query.as_str())
             .collect();
-        assert_eq!(asked.len(), 13);
+        assert_eq!(asked.len(), 14);
         assert_eq!(asked[..3], ["sampleTimeCpu", "sampleTimeDisk", "nodeCpu"]);
     }
 
     #[test]
     fn only_texts_that_are_built_in_can_be_narrowed() {
         let mut queries = Queries::default();
-        queries.set(
-            Query::Pod(Resource::Memory),
-            "max by (namespace, pod) (mine)",
-        );
+        let own = "max by (namespace, pod) (mine)";
+        queries.set(Query::Pod(Resource::Memory), own).unwrap();
         let texts = built_in(&queries, |text| text.replace("$window", "2m"));
         assert_eq!(texts[Resource::Memory], None);
         let cpu = texts[Resource::Cpu].as_ref().unwrap();
@@ -236,6 +227,7 @@ mod tests {
         queries.nodes[Resource::Cpu] = None;
         queries.pods[Resource::Disk] = None;
         queries.network_capacity = None;
+        queries.io_pressure = None;
         let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
             .map(|(query, _)| query.as_str())
             .collect();

@@ -173,8 +173,7 @@ impl Asker {
             outcome,
         } = ended;
         let outcome = outcome.as_ref().map(|&()| ()).map_err(|error| &**error);
-        self.metrics
-            .observe_signal(label(query.api()), took, outcome);
+        self.metrics.observe_call(label(query.api()), took, outcome);
         let ending = Ending {
             answered: outcome.is_ok(),
             took,

@@ -1,18 +1,28 @@
 //! The last answers to kube-scheduler, by Pod, for explanations.
+//!
+//! An answer is explained by what it was decided on: the picture of the cluster of that moment, which
+//! shares with its neighbours all that did not change between them. A round of measurements changes
+//! all of it, so pictures are kept for as much memory as [`PICTURES`] says, and the verdict beside them
+//! for longer.
 
+mod verdict;
+
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use moka::sync::Cache;
 
-use crate::api::explain::{PastVerdict, Verdict};
+use crate::api::explain::{Notice, PastVerdict, Verdict};
+use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::extender::Request;
 use evenkeel_kubernetes::extender::decide::{Filtered, Prioritized};
-use evenkeel_kubernetes::extender::judgement;
+use evenkeel_kubernetes::extender::explain::{self, Explanation};
+use evenkeel_kubernetes::extender::{Call, Request};
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::snapshot::Snapshot;
 
 /// Pods remembered at a time.
 const MOST: u64 = 10_000;
@@ -20,39 +30,164 @@ const MOST: u64 = 10_000;
 /// Time that a Pod is remembered that nobody asks about: longer than one waits to be tried again.
 const REMEMBERED: Duration = Duration::from_hours(1);
 
+/// Memory for pictures in bytes, each counted as if it shared nothing: eight Pods' two answers at 5,000
+/// nodes, four hundred at 100.
+const PICTURES: u64 = 32 << 20;
+
 /// The last answers, by the name of the Pod; clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Decisions(Cache<PodName, DecisionRecord>);
+pub(crate) struct Decisions {
+    records: Cache<PodName, DecisionRecord>,
+    pictures: Cache<(PodName, Question), Arc<Picture>>,
+}
 
 /// The last answers for one Pod.
 #[derive(Debug, Clone)]
 pub(crate) struct DecisionRecord {
     pub(crate) pod: Arc<Pod>,
-    pub(crate) filter: Option<PastVerdict>,
-    pub(crate) prioritize: Option<PastVerdict>,
+    filter: Option<Said>,
+    prioritize: Option<Said>,
+    pub(crate) notice: Option<Notice>,
+}
+
+/// An answer in short.
+#[derive(Debug, Clone)]
+struct Said {
+    at: Timestamp,
+    verdict: Verdict,
+}
+
+/// One of the two questions that decide where a Pod goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    Filter,
+    Prioritize,
+}
+
+/// What an answer was decided on.
+#[derive(Debug)]
+struct Picture {
+    uid: Box<str>,
+    snapshot: Arc<Snapshot>,
+    /// The nodes asked about, by position.
+    asked: Box<[usize]>,
+    at: Timestamp,
+    refused_since: Option<Timestamp>,
+}
+
+impl Picture {
+    fn of(request: &Request<'_>, call: &Call<'_>, snapshot: &Arc<Snapshot>) -> Self {
+        let names = request.names.iter();
+        Self {
+            uid: request.pod.uid().into(),
+            snapshot: Arc::clone(snapshot),
+            asked: names
+                .filter_map(|name| snapshot.nodes.position(name))
+                .collect(),
+            at: call.now,
+            refused_since: call.refused_since,
+        }
+    }
+
+    fn bytes(&self) -> u32 {
+        let nodes = self.snapshot.nodes.len() * size_of::<NodeState>();
+        u32::try_from(nodes + size_of_val(&*self.asked)).unwrap_or(u32::MAX)
+    }
+
+    fn explained(&self, question: Question, pod: &Pod, policy: &Policy) -> Explanation {
+        let nodes = &self.snapshot.nodes;
+        let asked = self.asked.iter().filter_map(|&position| nodes.at(position));
+        let names = asked.map(|node| Cow::Borrowed(&*node.name)).collect();
+        let request = explain::request(pod, names);
+        let call = Call {
+            snapshot: &self.snapshot,
+            policy,
+            now: self.at,
+            refused_since: self.refused_since,
+        };
+        match question {
+            Question::Filter => explain::explain_filter(&request, &call),
+            Question::Prioritize => explain::explain_prioritize(&request, &call),
+        }
+    }
 }
 
 impl Default for Decisions {
     fn default() -> Self {
-        let cache = Cache::builder().max_capacity(MOST);
-        Self(cache.time_to_idle(REMEMBERED).build())
+        let pictures = Cache::builder()
+            .weigher(|_, picture: &Arc<Picture>| picture.bytes())
+            .max_capacity(PICTURES)
+            .eviction_policy(moka::policy::EvictionPolicy::lru());
+        let records = Cache::builder().max_capacity(MOST);
+        Self {
+            records: records.time_to_idle(REMEMBERED).build(),
+            pictures: pictures.time_to_idle(REMEMBERED).build(),
+        }
     }
 }
 
 impl Decisions {
     pub(crate) fn get(&self, pod: &PodName) -> Option<DecisionRecord> {
-        self.0.get(pod)
+        self.records.get(pod)
+    }
+
+    /// The last answer to filter for the Pod of a record, with its terms where they are kept.
+    pub(crate) fn last_filter(&self, of: &DecisionRecord, policy: &Policy) -> Option<PastVerdict> {
+        self.past(of, Question::Filter, policy)
+    }
+
+    /// The same of prioritize.
+    pub(crate) fn last_prioritize(
+        &self,
+        of: &DecisionRecord,
+        policy: &Policy,
+    ) -> Option<PastVerdict> {
+        self.past(of, Question::Prioritize, policy)
+    }
+
+    fn past(
+        &self,
+        of: &DecisionRecord,
+        question: Question,
+        policy: &Policy,
+    ) -> Option<PastVerdict> {
+        let said = match question {
+            Question::Filter => of.filter.as_ref(),
+            Question::Prioritize => of.prioritize.as_ref(),
+        };
+        let Said { at, verdict } = said?.clone();
+        let picture = self.pictures.get(&(name_of(&of.pod), question));
+        let picture = picture.filter(|picture| *picture.uid == *of.pod.uid() && picture.at == at);
+        Some(PastVerdict {
+            at,
+            verdict,
+            terms: picture.map(|picture| picture.explained(question, &of.pod, policy)),
+        })
     }
 
     /// Records an answer to filter, with which an attempt to place the Pod as it now is begins.
-    pub(super) fn filtered(&self, pod: &Pod, filtered: &Filtered, at: Timestamp) {
-        let verdict = filter_verdict(filtered);
+    pub(super) fn filtered(
+        &self,
+        request: &Request<'_>,
+        filtered: &Filtered,
+        call: &Call<'_>,
+        snapshot: &Arc<Snapshot>,
+    ) {
+        let pod = &request.pod;
+        let before = self.of(pod);
         let record = DecisionRecord {
             pod: Arc::new(pod.clone()),
-            filter: Some(PastVerdict { at, verdict }),
-            prioritize: self.of(pod).and_then(|record| record.prioritize),
+            filter: Some(Said {
+                at: call.now,
+                verdict: verdict::of_filter(filtered),
+            }),
+            prioritize: before.as_ref().and_then(|record| record.prioritize.clone()),
+            notice: before.and_then(|record| record.notice),
         };
-        self.0.insert(name_of(pod), record);
+        self.records.insert(name_of(pod), record);
+        let picture = Picture::of(request, call, snapshot);
+        self.pictures
+            .insert((name_of(pod), Question::Filter), Arc::new(picture));
     }
 
     /// Records an answer to prioritize.
@@ -60,60 +195,48 @@ impl Decisions {
         &self,
         request: &Request<'_>,
         prioritized: &Prioritized,
-        at: Timestamp,
+        call: &Call<'_>,
+        snapshot: &Arc<Snapshot>,
     ) {
         let pod = &request.pod;
         let mut record = self.of(pod).unwrap_or_else(|| DecisionRecord {
             pod: Arc::new(pod.clone()),
             filter: None,
             prioritize: None,
+            notice: None,
         });
-        let verdict = prioritize_verdict(prioritized, request);
-        record.prioritize = Some(PastVerdict { at, verdict });
-        self.0.insert(name_of(pod), record);
+        record.prioritize = Some(Said {
+            at: call.now,
+            verdict: verdict::of_prioritize(prioritized, request),
+        });
+        self.records.insert(name_of(pod), record);
+        let picture = Picture::of(request, call, snapshot);
+        self.pictures
+            .insert((name_of(pod), Question::Prioritize), Arc::new(picture));
+    }
+
+    /// Records the node that kube-scheduler told it has chosen.
+    pub(super) fn noticed(&self, pod: &PodName, uid: &str, notice: Notice) {
+        if let Some(record) = self
+            .records
+            .get(pod)
+            .filter(|record| record.pod.uid() == uid)
+        {
+            let record = DecisionRecord {
+                notice: Some(notice),
+                ..record
+            };
+            self.records.insert(pod.clone(), record);
+        }
     }
 
     /// The record of this Pod, not of an earlier one of the same name.
     fn of(&self, pod: &Pod) -> Option<DecisionRecord> {
-        let record = self.0.get(&name_of(pod));
+        let record = self.records.get(&name_of(pod));
         record.filter(|record| record.pod.uid() == pod.uid())
     }
 }
 
 fn name_of(pod: &Pod) -> PodName {
     PodName::new(pod.namespace(), pod.name())
-}
-
-fn filter_verdict(filtered: &Filtered) -> Verdict {
-    let refusing = |bit: usize| {
-        let refused = filtered.refused.iter();
-        refused.filter(|mask| **mask >> bit & 1 == 1).count()
-    };
-    let asked = filtered.refused.len();
-    let by_resource = Resource::ALL.iter().enumerate();
-    Verdict::Filtered {
-        asked,
-        passed: (0..asked)
-            .filter(|&position| filtered.passes(position))
-            .count(),
-        refused_by: by_resource
-            .map(|(bit, resource)| (resource.as_str(), refusing(bit)))
-            .filter(|(_, nodes)| *nodes > 0)
-            .collect(),
-        unjudged: filtered.exemption.map(judgement::Exemption::as_str),
-        relaxed: filtered.relaxed,
-    }
-}
-
-fn prioritize_verdict(prioritized: &Prioritized, request: &Request<'_>) -> Verdict {
-    let best = prioritized.best;
-    Verdict::Prioritized {
-        asked: request.names.len(),
-        best: best
-            .and_then(|best| request.names.get(best))
-            .map(ToString::to_string),
-        score: best.and_then(|best| prioritized.scores.get(best)).copied(),
-        profile: prioritized.profile.clone(),
-        unjudged: prioritized.exemption.map(judgement::Exemption::as_str),
-    }
 }

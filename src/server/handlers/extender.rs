@@ -8,10 +8,12 @@ use super::Handlers;
 use super::answer::{json_body, unreadable};
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
+use crate::api::explain as api;
 use crate::server::{ApiError, Call, Load};
 use evenkeel_core::placement::node_table::Near;
+use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::extender::bind::{self, Notice};
-use evenkeel_kubernetes::extender::{self, Request, WireError, decide, judgement, preempt, wire};
+use evenkeel_kubernetes::extender::{Request, WireError, decide, judgement, preempt, wire};
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 pub(super) async fn filter(
@@ -27,16 +29,13 @@ pub(super) async fn filter(
     let (uid, now) = (request.pod.uid(), handlers.cluster.now());
     handlers.cluster.ask(&request.pod, now);
     let snapshot = handlers.cluster.snapshot();
-    let filtered = extender::decide::filter(
-        &request,
-        &judgement::Call {
-            snapshot: &snapshot,
-            policy: &handlers.policy,
-            now,
-            refused_since: handlers.cluster.refused_since(uid),
-        },
-        &handlers.verdicts,
-    );
+    let judged = judgement::Call {
+        snapshot: &snapshot,
+        policy: &handlers.policy,
+        now,
+        refused_since: handlers.cluster.refused_since(uid),
+    };
+    let filtered = decide::filter(&request, &judged, &handlers.verdicts);
     if let (Some(only), Some(_)) = (filtered.only(), filtered.demand) {
         handlers.place(&request, only, Near::default(), now);
         handlers.count_unknown(&request, &snapshot, [only]);
@@ -47,7 +46,8 @@ pub(super) async fn filter(
     handlers.metrics.verdicts(&filtered.refused);
     handlers.explain_failure(Verb::Filter, filtered.exemption, &call);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
-        handlers.decisions.filtered(&request.pod, &filtered, now);
+        let decisions = &handlers.decisions;
+        decisions.filtered(&request, &filtered, &judged, &snapshot);
     }
     Ok(json_body(wire::filter_answer(&request, |position| {
         filtered.passes(position)
@@ -66,15 +66,13 @@ pub(super) async fn prioritize(
     let now = handlers.cluster.now();
     handlers.cluster.ask(&request.pod, now);
     let snapshot = handlers.cluster.snapshot();
-    let prioritized = extender::decide::prioritize(
-        &request,
-        &judgement::Call {
-            snapshot: &snapshot,
-            policy: &handlers.policy,
-            now,
-            refused_since: None,
-        },
-    );
+    let judged = judgement::Call {
+        snapshot: &snapshot,
+        policy: &handlers.policy,
+        now,
+        refused_since: None,
+    };
+    let prioritized = decide::prioritize(&request, &judged);
     if let (Some(best), Some(_)) = (prioritized.best, prioritized.demand) {
         handlers.place(&request, best, prioritized.near.clone(), now);
     }
@@ -90,7 +88,8 @@ pub(super) async fn prioritize(
         handlers.count_unknown(&request, &snapshot, without.map(|(position, _)| position));
     }
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
-        handlers.decisions.prioritized(&request, &prioritized, now);
+        let decisions = &handlers.decisions;
+        decisions.prioritized(&request, &prioritized, &judged, &snapshot);
     }
     Ok(json_body(wire::prioritize_answer(&request, |position| {
         prioritized.scores.get(position).copied().unwrap_or(0)
@@ -136,6 +135,12 @@ pub(super) async fn bind(
         Notice::parse(&call.body).map_err(|error| handlers.malformed(Verb::Bind, &error, &call))?;
     let now = handlers.cluster.now();
     let known = handlers.cluster.notice(&notice.uid, &notice.node, now);
+    let told = api::Notice {
+        at: now,
+        node: notice.node.to_string(),
+    };
+    let pod = PodName::new(&notice.namespace, &notice.name);
+    handlers.decisions.noticed(&pod, &notice.uid, told);
     let outcome = if known { "noted" } else { "unknown" };
     handlers.metrics.extender(Verb::Bind, outcome, &call);
     Ok(json_body(bind::NOTED.to_vec()))

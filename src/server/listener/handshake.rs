@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::server::connection::Protocol;
+use crate::server::metrics::CERTIFICATE_REFUSED;
 use crate::server::tls::{CertificateStore, Peer};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
@@ -57,7 +58,7 @@ impl HandshakeFailure {
             Self::TimedOut => "TimedOut",
             Self::ClientLeft(_) => "ClientLeft",
             Self::NotTls => "NotTls",
-            Self::CertificateRefused(_) => "CertificateRefused",
+            Self::CertificateRefused(_) => CERTIFICATE_REFUSED,
             Self::ClientCertificate(_) => "ClientCertificateUnusable",
             Self::Protocol(_) => "ProtocolError",
         }

@@ -19,6 +19,9 @@ struct ListenerReasonLabel {
     reason: &'static str,
 }
 
+/// The reason of a handshake that the client broke off, since it does not trust the certificate.
+pub(in crate::server) const CERTIFICATE_REFUSED: &str = "CertificateRefused";
+
 /// Counters of connections.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) struct ConnectionMetrics {
@@ -36,6 +39,10 @@ impl ConnectionMetrics {
             closed,
             handshake_failures,
         } = self.clone();
+        // An alert rule looks for its increase, and there is none of a counter that begins at 1.
+        drop(handshake_failures.get_or_create(&ReasonLabel {
+            reason: CERTIFICATE_REFUSED,
+        }));
         registry.register("http_connections", "Open connections", open);
         registry.register(
             "http_accept_failures",

@@ -189,6 +189,7 @@ mod tests {
         NodeLoad {
             capacity: amounts(capacity).map(Some),
             load: amounts(load),
+            io_pressed: false,
         }
     }
 
@@ -289,6 +290,7 @@ mod tests {
         (capacity, load).prop_map(|(capacity, load)| NodeLoad {
             capacity: Resources::new(capacity).map(|t| t.map(Amount::new)),
             load: amounts(load),
+            io_pressed: false,
         })
     }
 

@@ -1,7 +1,8 @@
 //! The headroom rule (`[CLBP]` (4.1)): a node takes a Pod only if every resource stays below the
 //! headroom ratio of its capacity afterwards, also those of which the Pod demands nothing.
 //!
-//! A resource whose capacity is unknown takes no part. Compared in floats, exactly as (4.1) is
+//! A resource whose capacity is unknown takes no part, but for disk I/O that tasks wait for so much
+//! that it is over the line by itself. Compared in floats, exactly as (4.1) is
 //! written, so that the figures shown by `explain` are those that decided.
 
 use crate::placement::node_load::NodeLoad;
@@ -18,19 +19,28 @@ pub struct Term {
     pub capacity: Option<Amount>,
     /// h T: what R + N must stay below; `None` where T is unknown.
     pub limit: Option<f64>,
+    /// True where T is unknown and tasks wait for the resource too much.
+    pub pressed: bool,
     /// True where the rule holds, and where it takes no part.
     pub fits: bool,
 }
 
 impl Term {
-    fn new(demand: Amount, load: Amount, capacity: Option<Amount>, headroom: Ratio) -> Self {
+    fn new(
+        demand: Amount,
+        load: Amount,
+        capacity: Option<Amount>,
+        headroom: Ratio,
+        pressed: bool,
+    ) -> Self {
         let limit = capacity.map(|capacity| headroom.get() * capacity.as_f64());
         Self {
             demand,
             load,
             capacity,
             limit,
-            fits: limit.is_none_or(|limit| demand.as_f64() + load.as_f64() < limit),
+            pressed,
+            fits: !pressed && limit.is_none_or(|limit| demand.as_f64() + load.as_f64() < limit),
         }
     }
 }
@@ -38,10 +48,7 @@ impl Term {
 /// True where `R + N < h T` holds for every resource of known capacity (`[CLBP]` (4.1)).
 #[must_use]
 pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> bool {
-    let parts = demand.values().iter().zip(node.load.values());
-    parts
-        .zip(node.capacity.values())
-        .all(|((&demand, &load), &capacity)| Term::new(demand, load, capacity, headroom).fits)
+    refusing(demand, node, headroom) == 0
 }
 
 /// The resources for which `R + N < h T` does not hold: one bit each, in the order of
@@ -49,14 +56,10 @@ pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> boo
 #[must_use]
 pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> u8 {
     let mut refused = 0;
-    for (bit, ((&demand, &load), &capacity)) in demand
-        .values()
-        .iter()
-        .zip(node.load.values())
-        .zip(node.capacity.values())
-        .enumerate()
-    {
-        let fits = Term::new(demand, load, capacity, headroom).fits;
+    for (bit, (resource, &demand)) in demand.iter().enumerate() {
+        let (load, capacity) = (node.load[resource], node.capacity[resource]);
+        let pressed = node.is_pressed(resource);
+        let fits = Term::new(demand, load, capacity, headroom, pressed).fits;
         refused |= u8::from(!fits) << bit;
     }
     refused
@@ -71,15 +74,20 @@ pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Re
             node.load[resource],
             node.capacity[resource],
             headroom,
+            node.is_pressed(resource),
         )
     })
 }
 
 /// (R + N) / T of the fullest resource once the Pod is there, by which the least loaded nodes are
-/// found when none has headroom. `None` where no capacity is known.
+/// found when none has headroom; a resource under pressure is full. `None` where neither is known of
+/// any resource.
 #[must_use]
 pub fn fullest(demand: &Resources<Amount>, node: &NodeLoad) -> Option<f64> {
     let ratios = node.capacity.iter().filter_map(|(resource, capacity)| {
+        if node.is_pressed(resource) {
+            return Some(1.0);
+        }
         let used = demand[resource].as_f64() + node.load[resource].as_f64();
         let capacity = capacity.as_ref()?.as_f64();
         Some(if capacity > 0.0 {
@@ -108,6 +116,7 @@ mod tests {
         NodeLoad {
             capacity: all(capacity).map(Some),
             load: all(load),
+            io_pressed: false,
         }
     }
 
@@ -141,6 +150,18 @@ mod tests {
     }
 
     #[test]
+    fn a_node_whose_tasks_wait_for_disks_of_unknown_capacity_takes_nothing() {
+        let mut pressed = node(1000, 100);
+        pressed.io_pressed = true;
+        assert!(fits(&all(0), &pressed, H()), "its capacity is known");
+        pressed.capacity[Resource::DiskIo] = None;
+        assert_eq!(refusing(&all(0), &pressed, H()), 1 << 3);
+        let term = terms(&all(0), &pressed, H())[Resource::DiskIo];
+        assert!(term.pressed && !term.fits && term.limit.is_none());
+        assert_eq!(fullest(&all(0), &pressed), Some(1.0));
+    }
+
+    #[test]
     fn the_fullest_resource_is_found() {
         let mut crowded = node(1000, 100);
         crowded.load[Resource::DiskIo] = Amount::new(700);
@@ -156,9 +177,18 @@ mod tests {
             || prop::array::uniform5(0_u64..2000).prop_map(|v| Resources::new(v).map(Amount::new));
         let some = prop::array::uniform5(prop::option::of(0_u64..3000));
         let capacity = some.prop_map(|v| Resources::new(v).map(|t| t.map(Amount::new)));
+        let capacity = (capacity, any::<bool>());
         let headroom = (1_u8..=100).prop_map(|h| Ratio::share(f64::from(h) / 100.0).unwrap());
-        (five(), capacity, five(), headroom)
-            .prop_map(|(demand, capacity, load, h)| (demand, NodeLoad { capacity, load }, h))
+        (five(), capacity, five(), headroom).prop_map(
+            |(demand, (capacity, io_pressed), load, h)| {
+                let node = NodeLoad {
+                    capacity,
+                    load,
+                    io_pressed,
+                };
+                (demand, node, h)
+            },
+        )
     }
 
     proptest! {

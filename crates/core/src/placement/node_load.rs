@@ -1,6 +1,6 @@
 //! Capacity and load of one node, as every rule reads them.
 
-use crate::units::{Amount, Resources};
+use crate::units::{Amount, Resource, Resources};
 
 /// Capacity and load of one node, or the means of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,9 +10,19 @@ pub struct NodeLoad {
     pub capacity: Resources<Option<Amount>>,
     /// N: the usage of the node now, Pods that are still starting included.
     pub load: Resources<Amount>,
+    /// True where the node's tasks wait for I/O so much that its disks are over the line, whatever
+    /// they can give.
+    pub io_pressed: bool,
 }
 
 impl NodeLoad {
+    /// True where a resource is over the line without its capacity being known. A capacity that is
+    /// known speaks for itself.
+    #[must_use]
+    pub fn is_pressed(&self, resource: Resource) -> bool {
+        resource == Resource::DiskIo && self.io_pressed && self.capacity[resource].is_none()
+    }
+
     /// T - N of each resource of known capacity, at least 0.
     #[must_use]
     pub fn free(&self) -> Resources<Option<Amount>> {
@@ -26,7 +36,6 @@ impl NodeLoad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Resource;
 
     #[test]
     fn a_resource_of_unknown_capacity_has_no_free_amount_and_an_overfull_one_none_left() {
@@ -34,6 +43,7 @@ mod tests {
         let mut node = NodeLoad {
             capacity: amounts([1000; 5]).map(Some),
             load: amounts([0, 400, 1000, 1500, 0]),
+            io_pressed: false,
         };
         node.capacity[Resource::Disk] = None;
         let free = [Some(1000), Some(600), Some(0), Some(0), None];
@@ -41,5 +51,20 @@ mod tests {
             node.free(),
             Resources::new(free).map(|free| free.map(Amount::new))
         );
+    }
+
+    #[test]
+    fn pressure_speaks_for_disk_io_of_unknown_capacity_alone() {
+        let mut node = NodeLoad {
+            io_pressed: true,
+            ..NodeLoad::default()
+        };
+        let pressed = |node: &NodeLoad| Resource::ALL.map(|resource| node.is_pressed(resource));
+        assert_eq!(pressed(&node), [false, false, false, true, false]);
+        node.capacity[Resource::DiskIo] = Some(Amount::new(1));
+        assert_eq!(pressed(&node), [false; 5]);
+        node.capacity = Resources::default();
+        node.io_pressed = false;
+        assert_eq!(pressed(&node), [false; 5]);
     }
 }

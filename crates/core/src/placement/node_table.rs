@@ -7,6 +7,7 @@
 
 mod ageing;
 mod awaited;
+mod detail;
 mod entry;
 mod largest;
 mod mean;
@@ -25,7 +26,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-pub use entry::{NodeDetail, NodeFacts};
+pub use detail::NodeDetail;
+pub use entry::NodeFacts;
 pub use mean::MeanLoad;
 pub use near::Near;
 pub use node_set::{Freshness, NodeSet, NodeState};
@@ -222,7 +224,7 @@ impl NodeTable {
     /// The terms that a node's load is made of, for explanations.
     #[must_use]
     pub fn detail(&self, name: &str) -> Option<NodeDetail> {
-        self.nodes.get(name).and_then(NodeEntry::detail)
+        self.set.get(name).map(|node| node.detail)
     }
 
     /// The number of Pods in flight: reserved or bound, and not yet wholly in the measurements.

@@ -14,8 +14,8 @@ pub fn makes_room(
     headroom: Ratio,
 ) -> bool {
     let left = NodeLoad {
-        capacity: node.capacity,
         load: Resources::from_fn(|resource| node.load[resource].saturating_sub(relief[resource])),
+        ..*node
     };
     headroom::fits(demand, &left, headroom)
 }
@@ -30,6 +30,7 @@ mod tests {
         let node = NodeLoad {
             capacity: all(1000).map(Some),
             load: all(900),
+            ..NodeLoad::default()
         };
         let headroom = Ratio::share(0.8).unwrap();
         for (relief, room) in [

@@ -81,6 +81,8 @@ pub struct UsageSample {
     /// The spans of the rates among the Pods' usage; empty where the source tells none.
     pub pod_spans: Arc<SpanColumn>,
     pub network_capacity: Arc<SpeedColumn>,
+    /// The share of the time in which some task of the node waited for I/O, in thousandths.
+    pub io_pressure: Arc<NodeColumn>,
 }
 
 impl UsageSample {
@@ -152,6 +154,11 @@ impl UsageSample {
         Arc::make_mut(&mut self.network_capacity).insert(name.into(), speed);
     }
 
+    /// Adds the I/O pressure of a node.
+    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: Measurement) {
+        Arc::make_mut(&mut self.io_pressure).insert(name.into(), pressure);
+    }
+
     /// Shares the columns that `part` has, in place of the own ones.
     pub fn share(&mut self, part: &Self) {
         let Self {
@@ -159,7 +166,11 @@ impl UsageSample {
             pods,
             pod_spans,
             network_capacity,
+            io_pressure,
         } = part;
+        if !io_pressure.is_empty() {
+            self.io_pressure = Arc::clone(io_pressure);
+        }
         if !pod_spans.is_empty() {
             self.pod_spans = Arc::clone(pod_spans);
         }

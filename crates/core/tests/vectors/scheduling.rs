@@ -115,6 +115,7 @@ impl PlacementCase {
         NodeLoad {
             capacity: self.amounts(&node.total),
             load: self.amounts(&node.used).map(Option::unwrap_or_default),
+            io_pressed: false,
         }
     }
 

@@ -17,12 +17,18 @@ pub const NOTED: &[u8] = br#"{"Error":"evenkeel: noted, kube-scheduler binds"}"#
 /// A Pod and the node that kube-scheduler is about to bind it to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice<'a> {
+    pub namespace: Cow<'a, str>,
+    pub name: Cow<'a, str>,
     pub uid: Cow<'a, str>,
     pub node: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
 struct Args<'a> {
+    #[serde(borrow, default, rename = "PodNamespace", alias = "podNamespace")]
+    namespace: Cow<'a, str>,
+    #[serde(borrow, default, rename = "PodName", alias = "podName")]
+    name: Cow<'a, str>,
     #[serde(borrow, rename = "PodUID", alias = "podUID", alias = "poduid")]
     uid: Cow<'a, str>,
     #[serde(borrow, rename = "Node", alias = "node")]
@@ -35,8 +41,18 @@ impl<'a> Notice<'a> {
     /// # Errors
     /// A body that is no `ExtenderBindingArgs`.
     pub fn parse(body: &'a [u8]) -> Result<Self, WireError> {
-        let Args { uid, node } = serde_json::from_slice(body).map_err(WireError::Binding)?;
-        Ok(Self { uid, node })
+        let Args {
+            namespace,
+            name,
+            uid,
+            node,
+        } = serde_json::from_slice(body).map_err(WireError::Binding)?;
+        Ok(Self {
+            namespace,
+            name,
+            uid,
+            node,
+        })
     }
 }
 

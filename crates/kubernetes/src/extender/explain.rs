@@ -1,28 +1,35 @@
 //! The explanation of a decision: every term of it for each node, for people and programs.
 //!
-//! It runs the same functions as filter and prioritize, on the same snapshot, so that what it
-//! shows is what decides.
+//! It asks filter and prioritize themselves, on the snapshot that they decided on, and puts the terms
+//! beside what they say, so that what it shows is what was answered.
 
-use serde::{Serialize, Serializer};
+mod node;
 
-use super::decide;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::decide::{self, Filtered};
 use super::judgement::{self, Call, Judgement};
+use super::verdicts::VerdictCache;
+use super::wire::Request;
 use crate::demand::Demand;
 use crate::pod::Pod;
-use evenkeel_core::placement::NodeLoad;
 use evenkeel_core::placement::balance::{self, NodeScore};
-use evenkeel_core::placement::headroom::{self, Term};
 use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
+use evenkeel_core::placement::{NodeLoad, headroom};
+use evenkeel_core::units::{Amount, Resources};
+
+pub use node::{NodeExplanation, ResourceExplanation, Resourced};
 
 /// Everything that was decided for one Pod.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     pub namespace: String,
     pub pod: String,
     /// The exemption by which every node passes unjudged; the rest is then only informative.
-    pub unjudged: Option<&'static str>,
+    pub unjudged: Option<Cow<'static, str>>,
     /// The demand of the Pod, with the source of each number.
     pub demand: Resourced<Demanded>,
     /// The profile whose weights count.
@@ -30,11 +37,15 @@ pub struct Explanation {
     /// The weight of each resource.
     pub weights: Resourced<f64>,
     /// The way in which deviations become a score: `joint` or `per-resource`.
-    pub normalization: &'static str,
+    pub normalization: Cow<'static, str>,
+    /// The difference in utilisation below which scores are not stretched to their full range.
+    pub significance: f64,
     /// h in `[CLBP] (4.1)`: the largest load / capacity that a placement may lead to.
     pub headroom: f64,
     /// True where no node has headroom and the least loaded ones take the Pod all the same.
     pub relaxed: bool,
+    /// The node that it most likely gets, or gets by what was answered.
+    pub best: Option<String>,
     /// Annotations of the Pod that are not understood, or claim more than any node has.
     pub warnings: Vec<String>,
     /// The nodes, best first.
@@ -42,122 +53,192 @@ pub struct Explanation {
 }
 
 /// One number of a demand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demanded {
-    /// Millicores, bytes or bytes per second.
+    /// R in the headroom rule, in millicores, bytes or bytes per second.
     pub amount: u64,
+    /// R in the score, and as it counts for other Pods: of one that says nothing of cpu or memory what
+    /// kube-scheduler assumes.
+    pub assumed: u64,
     /// `annotation`, `requests`, `history`, `caps` or `unknown`.
-    pub source: &'static str,
-}
-
-/// The findings on one node.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeExplanation {
-    /// The name of the node.
-    pub name: String,
-    /// True for a node that is Ready and not cordoned.
-    pub schedulable: bool,
-    /// True where part of its load is a sum of demands, for want of fresh measurements.
-    pub estimated: bool,
-    /// True where the headroom rule lets the Pod pass.
-    pub passes: bool,
-    /// The resources that refuse.
-    pub refused_by: Vec<&'static str>,
-    /// The terms for each resource.
-    pub resources: Resourced<ResourceExplanation>,
-    /// The balance score among the nodes that pass, before it is rounded; 0 to 10.
-    pub total: Option<f64>,
-    /// The score as kube-scheduler gets it.
-    pub score: Option<u8>,
-}
-
-/// The terms for one resource of one node.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceExplanation {
-    /// N in millicores, bytes or bytes per second.
-    pub load: u64,
-    /// T; absent when it is not known, and the resource then takes no part.
-    pub capacity: Option<u64>,
-    /// The load as a share of the capacity, N / T.
-    pub ratio: Option<f64>,
-    /// (R + N) / T, which must be below h.
-    pub ratio_after: Option<f64>,
-    /// True where the headroom rule holds for the resource.
-    pub fits: bool,
-    /// `fresh`, `stale` or `absent`.
-    pub freshness: &'static str,
-    /// D: the deviation among the passing nodes with the Pod here `[CLBP] (4.9)`.
-    pub deviation: Option<f64>,
-    /// S: the deviation normalised by itself to 0..10 `[CLBP] (4.10)`.
-    pub score: Option<f64>,
-}
-
-/// One value a resource, written as a map in the usual order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resourced<T>(pub Resources<T>);
-
-impl<T: Serialize> Serialize for Resourced<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            self.0
-                .iter()
-                .map(|(resource, value)| (resource.as_str(), value)),
-        )
-    }
+    pub source: Cow<'static, str>,
 }
 
 /// Explains what filter and prioritize would answer for `pod` over all nodes of the snapshot.
 #[must_use]
 pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
-    let exemption = judgement::exemption(pod, call);
+    let all = call.snapshot.nodes.iter();
+    explain_among(
+        pod,
+        call,
+        all.map(|node| Cow::Borrowed(&*node.name)).collect(),
+    )
+}
+
+/// The same over the nodes of these names; those that are not known are left out.
+#[must_use]
+pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Explanation {
+    let request = request(pod, names);
+    let mut filtered = decide::filter(&request, call, &VerdictCache::default());
     let judgement = Judgement::if_judged(pod, call);
-    let demand = judgement.demand.amounts;
-    let passing = passing(call, &demand, judgement.headroom);
-    let loads: Vec<NodeLoad> = passing.iter().map(|node| node.load).collect();
-    // Where none passes, the profile is that which all nodes together give.
-    let all: Vec<NodeLoad> = call.snapshot.nodes.iter().map(|node| node.load).collect();
-    let candidates = if passing.is_empty() { &all } else { &loads };
-    let (profile, weights) = decide::weights_for(pod, &judgement, candidates, call.policy);
-    let details = balance::detail(&loads, &demand, weights, call.policy.scoring);
-    // Scores stand in the order of the passing nodes, which is that of the snapshot.
-    let mut scored = passing
-        .iter()
-        .map(|node| &node.name)
-        .zip(details)
-        .peekable();
-    let mut score_of = |node: &NodeState| {
-        let next = scored.next_if(|(name, _)| **name == node.name);
-        next.map(|(_, score)| score)
+    if filtered.exemption.is_some() || filtered.relaxed {
+        // What the rule would say, or says, where it decides nothing.
+        let rule = |name: &Cow<'_, str>| {
+            let node = call.snapshot.nodes.get(name);
+            node.map_or(0, |node| {
+                headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
+            })
+        };
+        filtered.refused = request.names.iter().map(rule).collect();
+    }
+    let open = |name: &str| {
+        call.snapshot
+            .nodes
+            .get(name)
+            .is_some_and(|node| node.schedulable)
     };
-    let mut nodes: Vec<NodeExplanation> = call
-        .snapshot
-        .nodes
-        .iter()
-        .map(|node| of_node(node, &demand, judgement.headroom, score_of(node)))
+    let passing = request.names.iter().enumerate();
+    let passing = passing.filter(|(at, name)| filtered.passes(*at) && open(name));
+    let scored: Vec<Cow<'_, str>> = passing.map(|(_, name)| name.clone()).collect();
+    explained(&request, call, &filtered, &scored)
+}
+
+/// Explains an answer to filter, given the circumstances in which it was made.
+#[must_use]
+pub fn explain_filter(request: &Request<'_>, call: &Call<'_>) -> Explanation {
+    let filtered = decide::filter(request, call, &VerdictCache::default());
+    explained(request, call, &filtered, &[])
+}
+
+/// Explains an answer to prioritize, given the circumstances in which it was made.
+#[must_use]
+pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation {
+    // All nodes that prioritize is asked about have passed.
+    let filtered = Filtered {
+        refused: vec![0; request.names.len()],
+        exemption: None,
+        relaxed: false,
+        nominated: false,
+        demand: None,
+    };
+    explained(request, call, &filtered, &request.names)
+}
+
+/// A question about a Pod, as kube-scheduler would put it.
+#[must_use]
+pub fn request<'a>(pod: &Pod, names: Vec<Cow<'a, str>>) -> Request<'a> {
+    Request {
+        pod: pod.clone(),
+        names,
+        objects: None,
+    }
+}
+
+/// The nodes of `request` as `filtered` judged them, those of `scored` with their scores.
+fn explained(
+    request: &Request<'_>,
+    call: &Call<'_>,
+    filtered: &Filtered,
+    scored: &[Cow<'_, str>],
+) -> Explanation {
+    let pod = &request.pod;
+    let judgement = Judgement::if_judged(pod, call);
+    let ranked = Scores::of(&self::request(pod, scored.to_vec()), &judgement, call);
+    let asked = request.names.iter().enumerate();
+    let known = asked.filter_map(|(at, name)| {
+        let position = call.snapshot.nodes.position(name)?;
+        let refused = filtered.refused.get(at).copied().unwrap_or(0);
+        Some((position, call.snapshot.nodes.at(position)?, refused))
+    });
+    let mut nodes: Vec<NodeExplanation> = known
+        .map(|(position, node, refused)| {
+            let found = node::Found {
+                node,
+                possible: call.snapshot.nodes.possible(position).unwrap_or_default(),
+                refused,
+                score: ranked.at(&node.name),
+            };
+            found.explained(&judgement, call.now)
+        })
         .collect();
     nodes.sort_by(|a, b| {
         let total = |node: &NodeExplanation| node.total.unwrap_or(f64::NEG_INFINITY);
-        total(b)
-            .total_cmp(&total(a))
+        let sent = |node: &NodeExplanation| node.score.unwrap_or(0);
+        sent(b)
+            .cmp(&sent(a))
+            .then_with(|| total(b).total_cmp(&total(a)))
             .then_with(|| a.name.cmp(&b.name))
     });
+    let exemption = judgement::exemption(pod, call);
+    let Judgement {
+        demand, headroom, ..
+    } = &judgement;
     Explanation {
         namespace: pod.namespace().to_owned(),
         pod: pod.name().to_owned(),
-        unjudged: exemption.map(judgement::Exemption::as_str),
+        unjudged: exemption.map(|exemption| exemption.as_str().into()),
         demand: Resourced(Resources::from_fn(|resource| Demanded {
-            amount: demand[resource].get(),
-            source: judgement.demand.sources[resource].as_str(),
+            amount: demand.amounts[resource].get(),
+            assumed: demand.assumed[resource].get(),
+            source: demand.sources[resource].as_str().into(),
         })),
-        profile,
-        weights: Resourced(*weights.get()),
-        normalization: call.policy.scoring.normalization.as_str(),
-        headroom: judgement.headroom.get(),
-        relaxed: passing.is_empty() && judgement.relaxes(call, false),
-        warnings: warnings(&judgement.demand, &call.snapshot.nodes.largest()),
+        profile: ranked.profile,
+        weights: Resourced(ranked.weights),
+        normalization: call.policy.scoring.normalization.as_str().into(),
+        significance: call.policy.scoring.significance,
+        headroom: headroom.get(),
+        relaxed: filtered.relaxed,
+        best: ranked.best,
+        warnings: warnings(demand, &call.snapshot.nodes.largest()),
         nodes,
+    }
+}
+
+/// The scores of some nodes, in the order asked.
+struct Scores<'a> {
+    nodes: Vec<(&'a NodeState, NodeScore, u8)>,
+    best: Option<String>,
+    profile: String,
+    weights: Resources<f64>,
+}
+
+impl<'a> Scores<'a> {
+    fn of(request: &Request<'_>, judgement: &Judgement<'_>, call: &Call<'a>) -> Self {
+        let table = &call.snapshot.nodes;
+        let asked: Vec<Option<&NodeState>> =
+            request.names.iter().map(|name| table.get(name)).collect();
+        let loads: Vec<NodeLoad> = asked.iter().flatten().map(|node| node.load).collect();
+        // Where none is scored, the profile is that which all nodes together give.
+        let all: Vec<NodeLoad> = table.iter().map(|node| node.load).collect();
+        let candidates = if loads.is_empty() { &all } else { &loads };
+        let (profile, weights) =
+            decide::weights_for(&request.pod, judgement, candidates, call.policy);
+        let demand = &judgement.demand.assumed;
+        let details = balance::detail(&loads, demand, weights, call.policy.scoring);
+        let mut known = details.iter();
+        let exact: Vec<Option<f64>> = asked
+            .iter()
+            .map(|node| node.and_then(|_| known.next()).map(|detail| detail.total))
+            .collect();
+        let ranking = decide::ranked(request, &exact, demand);
+        let sent = asked.iter().zip(ranking.scores);
+        let known = sent.filter_map(|(node, score)| Some(((*node)?, score)));
+        let nodes = known.zip(details);
+        Self {
+            nodes: nodes
+                .map(|((node, score), detail)| (node, detail, score))
+                .collect(),
+            best: ranking
+                .best
+                .and_then(|at| Some(request.names.get(at)?.to_string())),
+            profile,
+            weights: *weights.get(),
+        }
+    }
+
+    fn at(&self, name: &str) -> Option<(&NodeScore, u8)> {
+        let found = self.nodes.iter().find(|(node, ..)| *node.name == *name);
+        found.map(|(_, detail, score)| (detail, *score))
     }
 }
 
@@ -165,60 +246,4 @@ fn warnings(demand: &Demand, largest: &Resources<Option<Amount>>) -> Vec<String>
     let invalid = demand.invalid.iter().map(ToString::to_string);
     let excessive = demand.excessive(largest).map(|claim| claim.to_string());
     invalid.chain(excessive).collect()
-}
-
-fn passing<'a>(call: &Call<'a>, demand: &Resources<Amount>, h: Ratio) -> Vec<&'a NodeState> {
-    call.snapshot
-        .nodes
-        .iter()
-        .filter(|node| node.schedulable && headroom::fits(demand, &node.load, h))
-        .collect()
-}
-
-fn of_node(
-    node: &NodeState,
-    demand: &Resources<Amount>,
-    h: Ratio,
-    score: Option<NodeScore>,
-) -> NodeExplanation {
-    let terms = headroom::terms(demand, &node.load, h);
-    let refused_by: Vec<&'static str> = terms
-        .iter()
-        .filter(|(_, term)| !term.fits)
-        .map(|(resource, _)| resource.as_str())
-        .collect();
-    NodeExplanation {
-        name: node.name.to_string(),
-        schedulable: node.schedulable,
-        estimated: node.is_estimated(),
-        passes: refused_by.is_empty(),
-        refused_by,
-        resources: Resourced(Resources::from_fn(|resource| {
-            of_resource(node, resource, &terms[resource], score.as_ref())
-        })),
-        total: score.map(|score| score.total),
-        score: score.map(|score| balance::to_wire(score.total)),
-    }
-}
-
-fn of_resource(
-    node: &NodeState,
-    resource: Resource,
-    term: &Term,
-    score: Option<&NodeScore>,
-) -> ResourceExplanation {
-    let share = |amount: f64| {
-        let capacity = term.capacity?.as_f64();
-        (capacity > 0.0).then_some(amount / capacity)
-    };
-    ResourceExplanation {
-        load: term.load.get(),
-        capacity: term.capacity.map(Amount::get),
-        ratio: share(term.load.as_f64()),
-        ratio_after: share(term.load.as_f64() + term.demand.as_f64()),
-        fits: term.fits,
-        freshness: node.freshness[resource].as_str(),
-        deviation: score.and_then(|score| score.deviation[resource]),
-        score: score.and_then(|score| score.score[resource]),
-    }
 }

@@ -86,6 +86,7 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         namespace: pod.namespace().to_owned(),
         arrival: SignedDuration::ZERO,
         replicas: 1,
+        changes: Vec::new(),
         demand: *demand,
         usage: Usage {
             idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * UNKNOWN_USE)),

@@ -23,6 +23,9 @@ pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
 /// The metric of network speeds; nodes annotate theirs, so it has no series.
 pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
 
+/// The metric of waiting for I/O; the disks of simulated nodes have capacities, so it has no series.
+pub const IO_PRESSURE: (&str, &str) = ("nodeIoPressure", "node_io_pressure");
+
 /// Prometheus counts cores, not thousandths.
 pub(super) fn in_base_unit(resource: Resource, value: f64) -> f64 {
     match resource {

@@ -1,7 +1,6 @@
 //! A scenario as it is written, and the way from there to a checked one.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -11,11 +10,12 @@ use kube::api::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::error::ScenarioError;
 use super::faults::{self, Fault, FaultError};
-use super::model::{
-    NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
-};
+use super::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
 use super::past;
+use super::simulation::{self, SimulationFile};
+use super::values::{amounts, duration, optional, percentage, refused, told};
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
@@ -44,12 +44,16 @@ struct ScenarioFile {
     faults: Vec<String>,
     #[serde(default)]
     objects: Vec<Value>,
+    #[serde(default)]
+    simulation: Option<SimulationFile>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NodeFile {
     name: String,
+    #[serde(default)]
+    count: Option<u32>,
     capacity: AmountTexts,
     #[serde(default)]
     pods: Option<u32>,
@@ -103,6 +107,8 @@ struct TrafficFile {
     per_replica: f64,
     #[serde(default)]
     trace: Option<PathBuf>,
+    #[serde(default)]
+    offset: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +149,7 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         workloads,
         faults,
         objects,
+        simulation,
     } = file;
     if nodes.is_empty() {
         return Err(refused("nodes", "[]", "at least one node"));
@@ -154,12 +161,13 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         name,
         trace_offset,
         past,
-        nodes: numbered(nodes, "nodes", NodeFile::check)?,
+        nodes: numbered(nodes, "nodes", NodeFile::check)?.concat(),
         workloads: numbered(workloads, "workloads", workload)?,
         faults: numbered(faults, "faults", |text: String, path| fault(&text, path))?,
         objects: numbered(objects, "objects", |value: Value, path| {
             object(&value, path)
         })?,
+        simulation: simulation::checked(simulation)?,
     })
 }
 
@@ -192,9 +200,11 @@ fn numbered<F, T>(
 }
 
 impl NodeFile {
-    fn check(self, path: &str) -> Result<NodeShape, ScenarioError> {
+    /// The node, or as many as `count` says, numbered from 1.
+    fn check(self, path: &str) -> Result<Vec<NodeShape>, ScenarioError> {
         let Self {
             name,
+            count,
             capacity,
             pods,
         } = self;
@@ -203,10 +213,17 @@ impl NodeFile {
             let accepted = "an amount above zero of each of the five resources";
             return Err(refused(&format!("{path}.capacity"), "0", accepted));
         }
-        Ok(NodeShape {
+        let named = |name| NodeShape {
             name,
             capacity,
             pods: pods.unwrap_or(PODS),
+        };
+        Ok(match count {
+            None => vec![named(name)],
+            Some(0) => return Err(refused(&format!("{path}.count"), 0, "at least 1")),
+            Some(count) => (1..=count)
+                .map(|number| named(format!("{name}-{number}")))
+                .collect(),
         })
     }
 }
@@ -235,6 +252,7 @@ impl WorkloadFile {
             namespace,
             arrival: optional(&below("arrival"), arrival)?,
             replicas,
+            changes: Vec::new(),
             demand: amounts(&demand, &below("demand"))?,
             usage: usage.check(&below("usage"))?,
             startup: startup.check(&below("startup"))?,
@@ -292,6 +310,7 @@ impl TrafficFile {
             peak,
             per_replica,
             trace,
+            offset,
         } = self;
         for (field, rate) in [("peak", peak), ("perReplica", per_replica)] {
             if !(rate.is_finite() && rate > 0.0) {
@@ -318,6 +337,7 @@ impl TrafficFile {
                 Some(file) => Arc::new(named(file)?),
                 None => Trace::web(),
             },
+            offset: optional(&format!("{path}.offset"), offset)?,
         })
     }
 }
@@ -347,54 +367,6 @@ impl ScaleFile {
             }
         };
         Ok(Scale { min, max, by })
-    }
-}
-
-/// A share of the request.
-fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError> {
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|percent| percent.parse::<f64>().ok());
-    let ratio = percent.and_then(|percent| Ratio::share(percent / 100.0).ok());
-    let accepted = "a percentage of the request, such as 60%";
-    ratio.ok_or_else(|| refused(path, text, accepted))
-}
-
-/// The amounts; what is left out is zero.
-fn amounts(texts: &AmountTexts, path: &str) -> Result<Resources<Amount>, ScenarioError> {
-    Ok(told(texts, path)?.map(Option::unwrap_or_default))
-}
-
-/// The amounts that are told.
-fn told(texts: &AmountTexts, path: &str) -> Result<Resources<Option<Amount>>, ScenarioError> {
-    let mut amounts = Resources::default();
-    for (resource, parsed) in texts.parse().iter() {
-        amounts[resource] = match parsed {
-            None => None,
-            Some(Ok(amount)) => Some(*amount),
-            Some(Err((error, text))) => {
-                return Err(refused(&format!("{path}.{resource}"), text, error));
-            }
-        };
-    }
-    Ok(amounts)
-}
-
-fn optional(path: &str, text: Option<Text>) -> Result<SignedDuration, ScenarioError> {
-    text.map_or(Ok(SignedDuration::ZERO), |text| duration(path, &text))
-}
-
-fn duration(path: &str, Text(text): &Text) -> Result<SignedDuration, ScenarioError> {
-    let parsed = text.parse::<SignedDuration>().ok();
-    let parsed = parsed.filter(|duration| !duration.is_negative());
-    parsed.ok_or_else(|| refused(path, text, "a duration such as 90s or 5m"))
-}
-
-fn refused(path: &str, given: impl fmt::Display, accepted: impl fmt::Display) -> ScenarioError {
-    ScenarioError::Value {
-        path: path.to_owned(),
-        given: given.to_string(),
-        accepted: accepted.to_string(),
     }
 }
 
@@ -428,6 +400,14 @@ workloads:
             small.workloads[0].demand.values(),
             &[250, 0, 0, 0, 0].map(Amount::new)
         );
+    }
+
+    #[test]
+    fn a_node_with_a_count_stands_for_as_many_numbered_ones() {
+        let text = SMALL.replace("name: a,", "name: a, count: 3,");
+        let scenario: Scenario = text.parse().unwrap();
+        let names: Vec<&str> = scenario.nodes.iter().map(|node| &*node.name).collect();
+        assert_eq!(names, ["a-1", "a-2", "a-3"]);
     }
 
     #[test]
@@ -502,6 +482,7 @@ workloads:
                 "workloads[0].shutdown",
             ),
             ("min: 1", "min: 0", "workloads[0].scale"),
+            ("name: a,", "name: a, count: 0,", "nodes[0].count"),
             ("cpu: 60%", "cpu: 60", "workloads[0].scale.cpu"),
             ("cpu: 60%", "requestsPerSecond: 0", "workloads[0].scale"),
             (

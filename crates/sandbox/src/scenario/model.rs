@@ -7,47 +7,9 @@ use jiff::SignedDuration;
 use kube::api::DynamicObject;
 
 use super::faults::Fault;
+use super::simulation::Simulation;
 use super::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resources};
-
-/// Why a text is no scenario.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScenarioError {
-    /// Not YAML, or not of this shape.
-    #[error("the scenario cannot be read: {0}")]
-    Malformed(String),
-    /// A trace that cannot be used.
-    #[error("{path}: {given:?} cannot be used: {why}")]
-    Trace {
-        /// Where it is named.
-        path: String,
-        /// Its name as given.
-        given: String,
-        /// The fault in it, and where.
-        why: String,
-    },
-    /// A value that is not accepted.
-    #[error("{path}: {given:?} is not accepted: {accepted}")]
-    Value {
-        path: String,
-        /// The value as given.
-        given: String,
-        /// The values that are accepted.
-        accepted: String,
-    },
-}
-
-impl ScenarioError {
-    /// A short name for it.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Malformed(_) => "Malformed",
-            Self::Trace { .. } => "TraceRefused",
-            Self::Value { .. } => "ValueRefused",
-        }
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
@@ -65,6 +27,8 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Further objects of the cluster, which are there from the beginning: each with its kind and name.
     pub objects: Vec<DynamicObject>,
+    /// What is simulated of it, and how.
+    pub simulation: Simulation,
 }
 
 /// A node's name and size.
@@ -88,6 +52,8 @@ pub struct Workload {
     pub arrival: SignedDuration,
     /// How many replicas it has, at first where something scales it.
     pub replicas: u32,
+    /// Later counts and their times, which a recorded trace tells.
+    pub changes: Vec<(SignedDuration, u32)>,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,
     /// The use of a replica, which need not be what it requests.
@@ -138,6 +104,8 @@ pub struct Traffic {
     pub per_replica: f64,
     /// The trace that they follow; the one compiled into the program unless the file names another.
     pub trace: Arc<Trace>,
+    /// Where in the trace it is when the run is at its begin, beyond the offset of the whole scenario.
+    pub offset: SignedDuration,
 }
 
 /// The bounds and the target of a HorizontalPodAutoscaler.

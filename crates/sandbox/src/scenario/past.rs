@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::model::ScenarioError;
+use super::error::ScenarioError;
 
 /// A past that its traces have.
 pub(super) fn within(

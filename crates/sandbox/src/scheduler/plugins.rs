@@ -74,6 +74,17 @@ impl NodeRequest {
         }
         self.pods += 1;
     }
+
+    /// Counts a Pod no more that was there.
+    pub fn remove(&mut self, requests: &Resources<Amount>) {
+        let scored = for_scoring(requests);
+        for resource in Resource::ALL {
+            let rest = self.requested[resource].saturating_sub(requests[resource]);
+            self.requested[resource] = rest;
+            self.scored[resource] = self.scored[resource].saturating_sub(scored[resource]);
+        }
+        self.pods = self.pods.saturating_sub(1);
+    }
 }
 
 fn for_scoring(requests: &Resources<Amount>) -> Resources<Amount> {

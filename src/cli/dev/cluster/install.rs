@@ -16,18 +16,18 @@ use tracing::warn;
 
 use super::addresses::Addresses;
 use super::installation::NAMESPACE;
-use super::{Options, StartError, annotated};
+use super::{Options, StartError};
 use evenkeel_clock::Clock;
 use evenkeel_core::max_age;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::custom_resources::definitions;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_sandbox::machines::Machines;
-use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+use evenkeel_sandbox::prometheus::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::Workload;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Timeline, objects};
+use evenkeel_sandbox::{Timeline, annotated, objects};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");
 
@@ -142,7 +142,8 @@ pub(super) fn fields(
     let named = Resource::ALL
         .into_iter()
         .flat_map(|resource| [NODE_METRICS[resource], POD_METRICS[resource]]);
-    fields.extend(named.chain([NETWORK_CAPACITY]).map(|(field, metric)| {
+    let without_series = [NETWORK_CAPACITY, IO_PRESSURE];
+    fields.extend(named.chain(without_series).map(|(field, metric)| {
         let path = format!("metrics.prometheus.queries.{field}");
         (path, metric.to_owned())
     }));

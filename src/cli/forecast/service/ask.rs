@@ -1,22 +1,16 @@
 //! Asks the dashboard's API of a running service for a target and its past.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use evenkeel_http_client::{Client, Error, StatusCode, Trust, Uri, join};
+use evenkeel_http_client::Uri;
 use jiff::SignedDuration;
-use serde::de::DeserializeOwned;
 
 use crate::api;
 use crate::api::history::History;
 use crate::api::scaling::{TargetList, TargetStatus};
 use crate::cli::output::Failure;
+use crate::cli::service_api::ServiceApi;
 use evenkeel_core::units::Resource;
-
-/// Time limit of one answer.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Size limit of one answer: ten thousand targets are some 10 MB.
-const MOST: usize = 256 << 20;
 
 /// The target that is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +32,8 @@ pub(super) struct Answer {
 }
 
 pub(super) async fn ask(query: &Query<'_>) -> Result<Answer, Failure> {
-    let client = if query.url.scheme_str() == Some("https") {
-        Client::new(Trust::System, None).map_err(Failure::work)?
-    } else {
-        Client::plain()
-    };
-    let list: TargetList = get(&client, query.url, api::SCALING, &[]).await?;
+    let service = ServiceApi::new(query.url)?;
+    let list: TargetList = service.get(api::SCALING, &[]).await?;
     let target = choose(query, &list.targets)?;
     let resource = resource(query, &target)?;
     let fields = [
@@ -52,45 +42,12 @@ pub(super) async fn ask(query: &Query<'_>) -> Result<Answer, Failure> {
         ("name", &*target.object.name),
         ("resource", resource.as_str()),
     ];
-    let history = get(&client, query.url, api::SCALING_HISTORY, &fields).await?;
+    let history = service.get(api::SCALING_HISTORY, &fields).await?;
     Ok(Answer {
         target,
         resource,
         history,
     })
-}
-
-async fn get<T: DeserializeOwned>(
-    client: &Client,
-    base: &Uri,
-    path: &str,
-    fields: &[(&str, &str)],
-) -> Result<T, Failure> {
-    let url = join(base, path, fields).map_err(Failure::call)?;
-    let answer = client.get(url.clone(), PATIENCE).await;
-    let answer = answer.map_err(|error| unreachable(base, &error))?;
-    let status = answer.status();
-    let body = answer.bytes(MOST).await;
-    let body = body.map_err(|error| unreachable(base, &error))?;
-    if status != StatusCode::OK {
-        let text = String::from_utf8_lossy(&body);
-        let text: String = text.trim().chars().take(300).collect();
-        return Err(Failure::work(format_args!(
-            "{url} answers {status}: {text}"
-        )));
-    }
-    serde_json::from_slice(&body).map_err(|error| {
-        Failure::work(format_args!(
-            "{url} answers what is not understood: {error}"
-        ))
-    })
-}
-
-fn unreachable(base: &Uri, error: &Error) -> Failure {
-    Failure::work(format_args!(
-        "{base} does not answer: {error}\n  the service listens on the loopback address of its Pods only: \
-         kubectl -n evenkeel-system port-forward deploy/evenkeel 8081"
-    ))
 }
 
 /// The one target that the query names.

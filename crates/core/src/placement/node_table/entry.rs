@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
 use super::settings::Settings;
@@ -32,20 +33,9 @@ pub struct NodeFacts {
     pub tainted: bool,
 }
 
-/// The terms of a node's load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeDetail {
-    /// The newest measurement of each resource.
-    pub measured: Resources<Option<Measurement>>,
-    /// The usage that Pods in flight will add to it, those without a binding included.
-    pub in_flight: Resources<Amount>,
-    /// The usage in it of Pods that have ended.
-    pub gone: Resources<Amount>,
-    /// The demands of all Pods on the node but those that do not start, which are its load where
-    /// nothing fresh is measured.
-    pub committed: Resources<Amount>,
-    pub pods_in_flight: usize,
-}
+/// The share of two minutes, in thousandths, above which waiting for I/O counts as over the line: disks
+/// that keep up with what is asked of them let tasks wait far less.
+const IO_PRESSURE_LIMIT: Amount = Amount::new(400);
 
 /// The measurements and settings that Pods are counted by.
 #[derive(Clone, Copy)]
@@ -62,6 +52,7 @@ pub(super) struct NodeEntry {
     pub(super) facts: Option<NodeFacts>,
     pub(super) measured_network_capacity: Option<Amount>,
     measured: Resources<Option<Measurement>>,
+    io_pressure: Option<Measurement>,
     committed: Sums,
     in_flight: Sums,
     awaited: Sums,
@@ -82,6 +73,7 @@ impl NodeEntry {
         if let Some(created) = facts.created {
             let was_there = |measured: &Measurement| measured.at >= created;
             self.measured = self.measured.map(|measured| measured.filter(was_there));
+            self.io_pressure = self.io_pressure.filter(was_there);
             if before.is_some_and(|before| before.created != facts.created) {
                 self.measured_network_capacity = None;
             }
@@ -93,15 +85,15 @@ impl NodeEntry {
     /// the future, by a clock that was wrong for a while, gives way to any other.
     pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>, now: Timestamp) {
         for (resource, new) in round.iter() {
-            let known = &mut self.measured[resource];
             let created = self.facts.and_then(|facts| facts.created);
-            if let Some(new) = new
-                && created.is_none_or(|created| new.at >= created)
-                && known.is_none_or(|known| known.at <= new.at || known.at > now)
-            {
-                *known = Some(*new);
-            }
+            let new = new.filter(|new| created.is_none_or(|created| new.at >= created));
+            renew(&mut self.measured[resource], new, now);
         }
+    }
+
+    /// The same of the node's I/O pressure.
+    pub(super) fn measure_io_pressure(&mut self, new: Option<Measurement>, now: Timestamp) {
+        renew(&mut self.io_pressure, new, now);
     }
 
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
@@ -195,7 +187,7 @@ impl NodeEntry {
         self.in_flight = Sums::default();
         self.ended_usage = Sums::default();
         for ended in std::mem::take(&mut self.ended) {
-            if moment.now.duration_since(ended.at) <= moment.settings.max_age {
+            if moment.now.duration_since(ended.at) <= moment.settings.longest_age() {
                 self.remember_ended(ended, moment.sample);
             }
         }
@@ -238,8 +230,13 @@ impl NodeEntry {
             name: Arc::clone(name),
             schedulable: facts.schedulable,
             tainted: facts.tainted,
-            load: NodeLoad { capacity, load },
+            load: NodeLoad {
+                capacity,
+                load,
+                io_pressed: self.is_io_pressed(settings, now),
+            },
             freshness,
+            detail: self.detail(&facts),
         })
     }
 
@@ -260,44 +257,53 @@ impl NodeEntry {
             let coming = self.in_flight.of(resource) + awaited;
             return clamp((known(measured) + coming).saturating_sub(self.ended_usage.of(resource)));
         }
-        let kept = measured.filter(|measured| {
-            now.duration_since(measured.at).abs() <= settings.kept.max(settings.max_age)
-        });
+        let longest = settings.kept.max(settings.max_age_of(resource));
+        let kept = measured.filter(|measured| is_fresh(measured, longest, now));
         clamp(kept.map_or(0, known).max(self.committed.of(resource)) + awaited)
     }
 
     /// The next time at which one of the measurements grows stale, or is kept no longer.
     pub(super) fn unchanged_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
-        let ends = self
+        let measured = self
             .measured
-            .values()
             .iter()
-            .flatten()
-            .flat_map(|measured| {
-                [settings.max_age, settings.kept].map(|age| measured.at.checked_add(age).ok())
-            });
+            .filter_map(|(resource, measured)| Some(((*measured)?, settings.max_age_of(resource))));
+        let pressure = self
+            .io_pressure
+            .map(|pressure| (pressure, settings.max_age));
+        let ends = measured.chain(pressure).flat_map(|(measured, max_age)| {
+            [max_age, settings.kept].map(|age| measured.at.checked_add(age).ok())
+        });
         ends.flatten().filter(|end| *end >= now).min()
+    }
+
+    /// True while a fresh measurement says so.
+    fn is_io_pressed(&self, settings: &Settings, now: Timestamp) -> bool {
+        self.io_pressure.is_some_and(|pressure| {
+            pressure.value > IO_PRESSURE_LIMIT && is_fresh(&pressure, settings.max_age, now)
+        })
     }
 
     fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
         match self.measured[resource] {
             None => Freshness::Absent,
-            // A time far in the future is a wrong clock, and no fresher than one far in the past.
-            Some(measured) if now.duration_since(measured.at).abs() <= settings.max_age => {
+            Some(measured) if is_fresh(&measured, settings.max_age_of(resource), now) => {
                 Freshness::Fresh
             }
             Some(_) => Freshness::Stale,
         }
     }
 
-    pub(super) fn detail(&self) -> Option<NodeDetail> {
-        self.facts.map(|_| NodeDetail {
+    fn detail(&self, facts: &NodeFacts) -> NodeDetail {
+        NodeDetail {
+            allocatable: facts.capacity,
             measured: self.measured,
+            io_pressure: self.io_pressure,
             in_flight: self.in_flight.plus(&self.awaited).get(),
             gone: self.ended_usage.get(),
             committed: self.committed.plus(&self.awaited).get(),
             pods_in_flight: self.in_flight_pods(),
-        })
+        }
     }
 
     pub(super) const fn in_flight_pods(&self) -> usize {
@@ -307,4 +313,19 @@ impl NodeEntry {
     pub(super) const fn is_unused(&self) -> bool {
         self.facts.is_none() && self.pods == 0 && self.awaited_pods == 0
     }
+}
+
+/// Takes a new measurement in the place of the `known` one, unless that is newer.
+fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timestamp) {
+    if let Some(new) = new
+        && known.is_none_or(|known| known.at <= new.at || known.at > now)
+    {
+        *known = Some(new);
+    }
+}
+
+/// True within the maximum age. A time far in the future is a wrong clock, and no fresher than one far
+/// in the past.
+fn is_fresh(measured: &Measurement, max_age: SignedDuration, now: Timestamp) -> bool {
+    now.duration_since(measured.at).abs() <= max_age
 }

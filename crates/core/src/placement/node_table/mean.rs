@@ -43,6 +43,7 @@ impl MeanLoad {
             load: self
                 .0
                 .map(|sum| mean(sum.load, sum.nodes).unwrap_or_default()),
+            io_pressed: false,
         }
     }
 

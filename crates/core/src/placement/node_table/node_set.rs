@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use super::detail::NodeDetail;
 use super::largest::Largest;
 use super::mean::MeanLoad;
 use super::near::{Near, Possible};
@@ -52,6 +53,8 @@ pub struct NodeState {
     pub load: NodeLoad,
     /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
+    /// The terms that the load is made of.
+    pub detail: NodeDetail,
 }
 
 impl NodeState {

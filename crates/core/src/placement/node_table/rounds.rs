@@ -71,6 +71,7 @@ impl NodeTable {
             return;
         };
         node.measure(&self.sample.node(name), now);
+        node.measure_io_pressure(self.sample.io_pressure.get(&**name).copied(), now);
         if let Some(speed) = self.sample.network_capacity.get(&**name) {
             node.measured_network_capacity = Some(*speed);
         }

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::max_age;
+use crate::units::Resource;
 
 /// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Settings {
     pub max_age: SignedDuration,
     /// The time for which the last measurement counts where it is more than the sum of demands.
     pub kept: SignedDuration,
+    /// The same for disk, which may be measured less often.
+    pub disk_max_age: SignedDuration,
     /// The time for which a Pod counts on the node that was proposed for it while its binding is
     /// not seen.
     pub provisional: SignedDuration,
@@ -28,11 +31,29 @@ impl Default for Settings {
             // An exporter that is down is not mended in three minutes; half an hour later the node's
             // Pods are others.
             kept: SignedDuration::from_mins(30),
+            disk_max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
             unnoticed: SignedDuration::from_secs(2),
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),
         }
+    }
+}
+
+impl Settings {
+    /// The age up to which measurements of a resource are used.
+    pub(super) const fn max_age_of(&self, resource: Resource) -> SignedDuration {
+        match resource {
+            Resource::Disk => self.disk_max_age,
+            Resource::Cpu | Resource::Memory | Resource::NetworkIo | Resource::DiskIo => {
+                self.max_age
+            }
+        }
+    }
+
+    /// The age up to which any measurement is used.
+    pub(super) fn longest_age(&self) -> SignedDuration {
+        self.max_age.max(self.disk_max_age)
     }
 }

@@ -65,6 +65,104 @@ fn sample(second: i64, nodes: &[(&str, u64)], pods: &[(&str, u64)]) -> Arc<Usage
     Arc::new(sample)
 }
 
+#[test]
+fn disk_is_believed_for_as_long_as_it_may_take_to_be_measured_again() {
+    let mut table = NodeTable::new(Settings {
+        disk_max_age: SignedDuration::from_mins(16),
+        ..Settings::default()
+    });
+    table.apply_node("a", node(1000), at(0));
+    let mut sample = UsageSample::default();
+    let measured = Measurement {
+        value: Amount::new(7),
+        at: at(0),
+        window: SignedDuration::ZERO,
+    };
+    sample.insert_node("a", &Resources::from_fn(|_| Some(measured)));
+    table.apply_sample(Arc::new(sample), at(0));
+    let freshness = |table: &NodeTable| table.nodes().get("a").unwrap().freshness;
+    for (second, memory, disk) in [
+        (180, Freshness::Fresh, Freshness::Fresh),
+        (181, Freshness::Stale, Freshness::Fresh),
+        (960, Freshness::Stale, Freshness::Fresh),
+        (961, Freshness::Stale, Freshness::Stale),
+    ] {
+        table.advance(at(second));
+        let found = freshness(&table);
+        assert_eq!(found[Resource::Memory], memory, "{second}");
+        assert_eq!(found[Resource::Disk], disk, "{second}");
+    }
+}
+
+/// A Pod that ended after the disk was last looked at is in its figure until the next one.
+#[test]
+fn an_ended_pod_is_taken_off_an_old_measurement_of_the_disk() {
+    let mut table = NodeTable::new(Settings {
+        disk_max_age: SignedDuration::from_mins(16),
+        ..Settings::default()
+    });
+    let mut facts = node(1000);
+    facts.capacity[Resource::Disk] = Some(Amount::new(1000));
+    table.apply_node("a", facts, at(0));
+    let sample = |second: i64, used: u64| {
+        let mut sample = UsageSample::default();
+        let mut row = Resources::default();
+        row[Resource::Disk] = Some(Measurement {
+            value: Amount::new(used),
+            at: at(second),
+            window: SignedDuration::ZERO,
+        });
+        sample.insert_node("a", &row);
+        let mut pod = Resources::default();
+        pod[Resource::Disk] = Some(Amount::new(60));
+        sample.insert_pod(&PodName::new("default", "web"), &pod);
+        Arc::new(sample)
+    };
+    let mut pod = Pod::bound("web", "a", 0);
+    pod.started = Some(-100);
+    table.apply_pod("web", &pod.facts(), at(0));
+    table.apply_sample(sample(0, 100), at(0));
+    table.remove_pod("web", at(10));
+    let load = |table: &NodeTable| table.nodes().get("a").unwrap().load.load[Resource::Disk];
+    for second in [10, 200, 290] {
+        table.apply_sample(sample(0, 100), at(second));
+        assert_eq!(load(&table), Amount::new(40), "{second}");
+    }
+    table.apply_sample(sample(300, 45), at(301));
+    assert_eq!(load(&table), Amount::new(45));
+}
+
+#[test]
+fn waiting_for_io_counts_while_it_is_freshly_measured_and_the_disks_are_unknown() {
+    let mut table = table();
+    let pressed = |table: &NodeTable, name: &str| table.nodes().get(name).unwrap().load.io_pressed;
+    let measured = |second: i64, thousandths: u64| {
+        let mut sample = UsageSample::default();
+        let value = Amount::new(thousandths);
+        let window = SignedDuration::from_mins(2);
+        let at = at(second);
+        sample.insert_io_pressure("a", Measurement { value, at, window });
+        Arc::new(sample)
+    };
+    for (second, thousandths, over) in [(0, 400, false), (15, 401, true), (30, 0, false)] {
+        table.apply_sample(measured(second, thousandths), at(second));
+        assert_eq!(pressed(&table, "a"), over, "{thousandths}");
+        assert!(!pressed(&table, "b"));
+    }
+    table.apply_sample(measured(45, 900), at(45));
+    // A round without it keeps it with its age.
+    table.apply_sample(Arc::default(), at(60));
+    let version = table.nodes().version();
+    table.advance(at(45 + 180));
+    assert!(pressed(&table, "a"));
+    assert_eq!(table.nodes().version(), version);
+    table.advance(at(45 + 181));
+    assert!(!pressed(&table, "a"));
+    assert!(table.nodes().version() > version, "the change is seen");
+    let shown = table.detail("a").unwrap().io_pressure.unwrap();
+    assert_eq!(shown.value, Amount::new(900));
+}
+
 struct Pod {
     name: PodName,
     node: Option<&'static str>,

@@ -35,12 +35,7 @@ impl Refusal {
 /// The reasons of the first plugin that refuses; none where the node takes the Pod.
 #[must_use]
 pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<Refusal> {
-    let cordon = Taint {
-        key: "node.kubernetes.io/unschedulable".to_owned(),
-        effect: "NoSchedule".to_owned(),
-        ..Taint::default()
-    };
-    if node.unschedulable && !is_tolerated(&cordon, &pod.tolerations) {
+    if node.unschedulable && !is_tolerated(&cordon(), &pod.tolerations) {
         return vec![Refusal::unresolvable("node(s) were unschedulable")];
     }
     let named = pod.node_name.as_deref();
@@ -58,6 +53,15 @@ pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<Refusal> {
         return vec![Refusal::unresolvable(text)];
     }
     fit(pod, node)
+}
+
+/// The taint that stands for `unschedulable`.
+fn cordon() -> Taint {
+    Taint {
+        key: "node.kubernetes.io/unschedulable".to_owned(),
+        effect: "NoSchedule".to_owned(),
+        ..Taint::default()
+    }
 }
 
 fn fit(pod: &PodRequest, node: &NodeRequest) -> Vec<Refusal> {

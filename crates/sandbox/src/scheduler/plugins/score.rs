@@ -1,17 +1,10 @@
 //! How kube-scheduler ranks the nodes that take a Pod.
 
 use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
-use evenkeel_core::units::{Amount, Resource};
+use evenkeel_core::placement::in_tree::{MOST, TAINT_WEIGHT, balanced_allocation, least_allocated};
+use evenkeel_core::units::Amount;
 
-/// The largest score of one plugin.
-const MOST: i64 = 100;
-/// Of NodeResourcesFit and NodeResourcesBalancedAllocation.
-const RESOURCES_WEIGHT: i64 = 1;
-const TAINT_WEIGHT: i64 = 3;
 const AFFINITY_WEIGHT: i64 = 2;
-
-/// The resources that scores look at, with equal weights.
-const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 
 /// The in-tree sum of each node, in the order given.
 #[must_use]
@@ -28,7 +21,9 @@ pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
         .iter()
         .zip(own)
         .map(|(node, (taint, affinity))| {
-            RESOURCES_WEIGHT * (least_allocated(pod, node) + balanced(pod, node))
+            let asked = for_scoring(&pod.requests);
+            least_allocated(&asked, &node.scored, &node.allocatable)
+                + balanced_allocation(&pod.requests, &node.requested, &node.allocatable)
                 + TAINT_WEIGHT * taint
                 + AFFINITY_WEIGHT * affinity
         })
@@ -49,36 +44,6 @@ pub fn best(scores: &[i64], choice: f64) -> Option<usize> {
         .ok()
         .and_then(|at| equals.get(at).copied());
     chosen.or(last)
-}
-
-/// The free share after placement, the mean over cpu and memory.
-fn least_allocated(pod: &PodRequest, node: &NodeRequest) -> i64 {
-    let asked = for_scoring(&pod.requests);
-    let free = SCORED.map(|resource| {
-        let capacity = node.allocatable[resource].get();
-        let used = node.scored[resource].saturating_add(asked[resource]).get();
-        let free = u128::from(capacity.saturating_sub(used)) * 100;
-        free.checked_div(u128::from(capacity))
-            .and_then(|share| i64::try_from(share).ok())
-            .unwrap_or(0)
-    });
-    free.iter().sum::<i64>() / 2
-}
-
-/// How alike the requested shares of cpu and memory are after placement.
-fn balanced(pod: &PodRequest, node: &NodeRequest) -> i64 {
-    let share = SCORED.map(|resource| {
-        let used = node.requested[resource].saturating_add(pod.requests[resource]);
-        let capacity = node.allocatable[resource].as_f64();
-        if capacity > 0.0 {
-            (used.as_f64() / capacity).min(1.0)
-        } else {
-            1.0
-        }
-    });
-    let deviation = (share[0] - share[1]).abs() / 2.0;
-    let score = Amount::from_f64(((1.0 - deviation) * 100.0).floor()).get();
-    i64::try_from(score).unwrap_or(MOST)
 }
 
 /// Taints that ask Pods to stay away, and that the Pod does not bear.

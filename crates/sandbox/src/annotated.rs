@@ -5,15 +5,16 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::ResourceExt as _;
 
+use crate::objects;
+use crate::scenario::{NodeShape, Workload};
 use evenkeel_core::units::{Amount, BytesPerSecond, Resource};
 use evenkeel_kubernetes::annotations::{
     DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
 };
-use evenkeel_sandbox::objects;
-use evenkeel_sandbox::scenario::{NodeShape, Workload};
 
 /// A namespace that has opted in.
-pub(super) fn namespace(name: &str) -> Namespace {
+#[must_use]
+pub fn namespace(name: &str) -> Namespace {
     let mut namespace = objects::namespace(name);
     let annotations = namespace.annotations_mut();
     annotations.insert(ENABLED.to_owned(), "true".to_owned());
@@ -21,7 +22,8 @@ pub(super) fn namespace(name: &str) -> Namespace {
 }
 
 /// A node that tells its network and disk speeds.
-pub(super) fn node(shape: &NodeShape) -> Node {
+#[must_use]
+pub fn node(shape: &NodeShape) -> Node {
     let mut node = objects::node(shape);
     for (key, resource) in [
         (NETWORK_CAPACITY, Resource::NetworkIo),
@@ -35,7 +37,8 @@ pub(super) fn node(shape: &NodeShape) -> Node {
 }
 
 /// The Deployment of a workload, whose Pods tell the network and disk rates that they need.
-pub(super) fn deployment(workload: &Workload) -> Deployment {
+#[must_use]
+pub fn deployment(workload: &Workload) -> Deployment {
     let mut deployment = objects::deployment(workload);
     let template = deployment.spec.as_mut().map(|spec| &mut spec.template);
     let metadata = template.map(|template| template.metadata.get_or_insert_default());
@@ -59,10 +62,10 @@ pub(super) fn deployment(workload: &Workload) -> Deployment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::units::Resources;
+    use crate::scenario::Scenario;
+    use evenkeel_kubernetes::capacities::Capacities;
     use evenkeel_kubernetes::demand::demand;
     use evenkeel_kubernetes::node::node_facts;
-    use evenkeel_sandbox::scenario::Scenario;
 
     #[test]
     fn what_evenkeel_reads_of_the_objects_is_what_the_scenario_says() {
@@ -84,7 +87,7 @@ mod tests {
                 &objects::node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
             );
             let node = serde_json::from_value(object).unwrap();
-            let (facts, invalid) = node_facts(&node, &Resources::default());
+            let (facts, invalid) = node_facts(&node, &Capacities::default());
             assert_eq!(facts.capacity, shape.capacity.map(Some));
             assert!(invalid.is_empty());
         }

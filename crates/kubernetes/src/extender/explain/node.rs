@@ -1,0 +1,202 @@
+//! The findings on one node, and the terms that they come from.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::extender::judgement::Judgement;
+use evenkeel_core::placement::balance::NodeScore;
+use evenkeel_core::placement::headroom::{self, Term};
+use evenkeel_core::placement::in_tree;
+use evenkeel_core::placement::node_table::NodeState;
+use evenkeel_core::units::{Amount, Resource, Resources};
+
+/// The findings on one node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeExplanation {
+    /// The name of the node.
+    pub name: String,
+    /// True for a node that is Ready and not cordoned.
+    pub schedulable: bool,
+    /// True where part of its load is a sum of demands, for want of fresh measurements.
+    pub estimated: bool,
+    /// True where the headroom rule lets the Pod pass.
+    pub passes: bool,
+    /// The resources that refuse.
+    pub refused_by: Vec<Cow<'static, str>>,
+    /// The terms for each resource.
+    pub resources: Resourced<ResourceExplanation>,
+    /// The balance score among the nodes that are scored, before it is rounded; 0 to 10.
+    pub total: Option<f64>,
+    /// The score as kube-scheduler gets it.
+    pub score: Option<u8>,
+    /// What kube-scheduler's own plugins give it by requests, by a model of two of them: the others, taints,
+    /// affinity and topology among them, are taken to give every node the same.
+    pub modelled_in_tree: i64,
+    /// That and the score with the shipped weight: by the same model the sum that decides.
+    pub modelled_sum: Option<i64>,
+}
+
+/// The terms for one resource of one node, in millicores, bytes or bytes per second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceExplanation {
+    /// N: the measured load with Pods in flight added and Pods that are gone taken off; without a fresh
+    /// measurement the larger of the last one and of what its Pods demand.
+    pub load: u64,
+    /// T; absent when it is not known, and the resource then takes no part.
+    pub capacity: Option<u64>,
+    /// The load as a share of the capacity, N / T.
+    pub ratio: Option<f64>,
+    /// (R + N) / T, which must be below h.
+    pub ratio_after: Option<f64>,
+    /// True where the capacity is not known, and tasks of the node wait for the resource so much that
+    /// it counts as over the line.
+    pub pressed: bool,
+    /// The share of the time in which tasks waited for the resource, where that is measured.
+    pub pressure: Option<f64>,
+    /// True where the headroom rule holds for the resource.
+    pub fits: bool,
+    /// `fresh`, `stale` or `absent`.
+    pub freshness: Cow<'static, str>,
+    /// The newest measurement.
+    pub measured: Option<u64>,
+    /// Its age in seconds.
+    pub age_seconds: Option<i64>,
+    /// What Pods will add to it that are placed there and not measured yet.
+    pub in_flight: u64,
+    /// What is in it of Pods that are gone.
+    pub gone: u64,
+    /// The demand of all Pods on the node.
+    pub demanded: u64,
+    /// The demand of Pods that may come here and are counted elsewhere, which headroom is kept for while
+    /// other nodes have it.
+    pub possible: u64,
+    /// D: the deviation among the scored nodes with the Pod here `[CLBP] (4.9)`.
+    pub deviation: Option<f64>,
+    /// S: the deviation normalised by itself to 0..10 `[CLBP] (4.10)`.
+    pub score: Option<f64>,
+}
+
+/// What was found of one node.
+pub(super) struct Found<'a> {
+    pub(super) node: &'a NodeState,
+    pub(super) possible: Resources<Amount>,
+    /// The resources that refuse, one bit each.
+    pub(super) refused: u8,
+    pub(super) score: Option<(&'a NodeScore, u8)>,
+}
+
+impl Found<'_> {
+    pub(super) fn explained(&self, judgement: &Judgement<'_>, now: Timestamp) -> NodeExplanation {
+        let Self {
+            node,
+            possible: _,
+            refused,
+            score,
+        } = self;
+        let terms = headroom::terms(&judgement.demand.amounts, &node.load, judgement.headroom);
+        let in_tree = self.in_tree(&judgement.demand.assumed);
+        let sent = score.map(|(_, sent)| sent);
+        NodeExplanation {
+            name: node.name.to_string(),
+            schedulable: node.schedulable,
+            estimated: node.is_estimated(),
+            passes: *refused == 0,
+            refused_by: named(*refused),
+            resources: Resourced(Resources::from_fn(|resource| {
+                self.of_resource(resource, &terms[resource], now)
+            })),
+            total: score.map(|(score, _)| score.total),
+            score: sent,
+            modelled_in_tree: in_tree,
+            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * in_tree::EXTENDER_WEIGHT),
+        }
+    }
+
+    fn of_resource(&self, resource: Resource, term: &Term, now: Timestamp) -> ResourceExplanation {
+        let share = |amount: f64| {
+            let capacity = term.capacity?.as_f64();
+            (capacity > 0.0).then_some(amount / capacity)
+        };
+        let detail = &self.node.detail;
+        let measured = detail.measured[resource];
+        let of_score = |of: fn(&NodeScore, Resource) -> Option<f64>| {
+            self.score.and_then(|(score, _)| of(score, resource))
+        };
+        ResourceExplanation {
+            load: term.load.get(),
+            capacity: term.capacity.map(Amount::get),
+            ratio: share(term.load.as_f64()),
+            ratio_after: share(term.load.as_f64() + term.demand.as_f64()),
+            pressed: term.pressed,
+            pressure: detail
+                .io_pressure
+                .filter(|_| resource == Resource::DiskIo)
+                .map(|pressure| pressure.value.as_f64() / 1000.0),
+            fits: term.fits,
+            freshness: self.node.freshness[resource].as_str().into(),
+            measured: measured.map(|measured| measured.value.get()),
+            age_seconds: measured.map(|measured| now.duration_since(measured.at).as_secs()),
+            in_flight: detail.in_flight[resource].get(),
+            gone: detail.gone[resource].get(),
+            demanded: detail.committed[resource].get(),
+            possible: self.possible[resource].get(),
+            deviation: of_score(|score, resource| score.deviation[resource]),
+            score: of_score(|score, resource| score.score[resource]),
+        }
+    }
+
+    /// What kube-scheduler's plugins give the node by requests, by our model of them.
+    fn in_tree(&self, demand: &Resources<Amount>) -> i64 {
+        let detail = &self.node.detail;
+        let allocatable = detail.allocatable.map(Option::unwrap_or_default);
+        in_tree::least_allocated(demand, &detail.committed, &allocatable)
+            + in_tree::balanced_allocation(demand, &detail.committed, &allocatable)
+            + in_tree::TAINT_WEIGHT * in_tree::MOST
+    }
+}
+
+/// The names of the resources whose bits are set.
+fn named(refused: u8) -> Vec<Cow<'static, str>> {
+    let bits = Resource::ALL.iter().enumerate();
+    bits.filter(|(bit, _)| refused >> bit & 1 == 1)
+        .map(|(_, resource)| Cow::Borrowed(resource.as_str()))
+        .collect()
+}
+
+/// One value a resource, written as a map in the usual order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resourced<T>(pub Resources<T>);
+
+impl<T: Serialize> Serialize for Resourced<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            self.0
+                .iter()
+                .map(|(resource, value)| (resource.as_str(), value)),
+        )
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Resourced<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut values: BTreeMap<String, T> = BTreeMap::deserialize(deserializer)?;
+        let mut value = |resource: Resource| {
+            let value = values.remove(resource.as_str());
+            value.ok_or_else(|| de::Error::custom(format_args!("{resource} is missing")))
+        };
+        let [cpu, memory, network_io, disk_io, disk] = Resource::ALL;
+        Ok(Self(Resources::new([
+            value(cpu)?,
+            value(memory)?,
+            value(network_io)?,
+            value(disk_io)?,
+            value(disk)?,
+        ])))
+    }
+}

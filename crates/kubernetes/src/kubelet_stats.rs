@@ -1,0 +1,161 @@
+//! What Pods use of their node's disk, from the answer of kubelet's `/stats/summary`.
+//!
+//! `ephemeral-storage` of a Pod is what kubelet itself evicts by: the writable layers of its containers,
+//! their logs and its emptyDirs. The file systems of the node hold images too, which kubelet keeps at
+//! their own height and removes where room is short, so they are left out.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::json::{lenient_time, list, null_is_default};
+
+/// What the Pods of one node use of its disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskUse {
+    /// The name that the kubelet gives itself.
+    pub node: String,
+    /// When its file systems were last looked at.
+    pub at: Timestamp,
+    pub pods: Vec<PodDiskUse>,
+    /// Pods whose disk has not been looked at yet.
+    pub unmeasured: u64,
+}
+
+/// What one Pod uses of the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodDiskUse {
+    pub namespace: String,
+    pub name: String,
+    pub bytes: u64,
+}
+
+/// An answer that is no summary, or not of disks.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// It does not say when the disk was looked at.
+    #[error("it tells no time of the node's file system")]
+    Undated,
+}
+
+#[derive(Deserialize)]
+struct Summary<'a> {
+    #[serde(borrow)]
+    node: Node<'a>,
+    #[serde(borrow, default, deserialize_with = "list")]
+    pods: Vec<Pod<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node<'a> {
+    #[serde(borrow)]
+    node_name: Cow<'a, str>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    fs: FileSystem,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Pod<'a> {
+    #[serde(borrow, rename = "podRef")]
+    name: PodRef<'a>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    ephemeral_storage: FileSystem,
+}
+
+#[derive(Deserialize)]
+struct PodRef<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    namespace: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct FileSystem {
+    #[serde(deserialize_with = "lenient_time")]
+    time: Option<Timestamp>,
+    used_bytes: Option<u64>,
+}
+
+/// Reads the answer to `/stats/summary`.
+///
+/// # Errors
+/// It is no summary, or tells nothing of disks.
+pub fn disk_use(body: &[u8]) -> Result<DiskUse, SummaryError> {
+    let Summary { node, pods } = serde_json::from_slice(body)?;
+    let mut found = DiskUse {
+        node: node.node_name.into_owned(),
+        at: node.fs.time.ok_or(SummaryError::Undated)?,
+        pods: Vec::with_capacity(pods.len()),
+        unmeasured: 0,
+    };
+    for pod in pods {
+        let Pod {
+            name: PodRef { name, namespace },
+            ephemeral_storage,
+        } = pod;
+        match ephemeral_storage.used_bytes {
+            Some(bytes) => found.pods.push(PodDiskUse {
+                namespace: namespace.into_owned(),
+                name: name.into_owned(),
+                bytes,
+            }),
+            None => found.unmeasured += 1,
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORDED: &[u8] = include_bytes!("../../../tests/fixtures/metrics/stats-summary.json");
+
+    #[test]
+    fn the_use_of_pods_is_read_and_images_are_not() {
+        let found = disk_use(RECORDED).unwrap();
+        assert_eq!(found.node, "cluster-1-25-3-control-plane");
+        assert_eq!(found.at.to_string(), "2022-11-11T07:58:06Z");
+        let used: Vec<(&str, &str, u64)> = found
+            .pods
+            .iter()
+            .map(|pod| (&*pod.namespace, &*pod.name, pod.bytes))
+            .collect();
+        // 8,192 of its layer, 16,437,248 of logs, and a file of its volumes.
+        let manager = "kube-controller-manager-cluster-1-25-3-control-plane";
+        assert_eq!(used, [("kube-system", manager, 16_449_536)]);
+        assert_eq!(found.unmeasured, 0);
+    }
+
+    #[test]
+    fn a_pod_that_has_not_been_looked_at_is_unmeasured_and_not_empty() {
+        let body =
+            br#"{"node": {"nodeName": "a", "fs": {"time": "2026-01-01T00:00:00Z"}}, "pods": [
+            {"podRef": {"name": "new", "namespace": "x"}, "containers": []},
+            {"podRef": {"name": "odd", "namespace": "x"}, "ephemeral-storage": null},
+            {"podRef": {"name": "b", "namespace": "x"}, "ephemeral-storage": {"usedBytes": 7}}]}"#;
+        let found = disk_use(body).unwrap();
+        assert_eq!((found.pods.len(), found.unmeasured), (1, 2));
+        assert_eq!(found.pods[0].bytes, 7);
+    }
+
+    #[test]
+    fn what_is_no_summary_is_refused() {
+        for body in [
+            "",
+            "{}",
+            r#"{"node": {"nodeName": "a"}, "pods": null}"#,
+            r#"{"node": {"nodeName": "a", "fs": null}}"#,
+            r#"{"pods": [{"podRef": {}}]}"#,
+        ] {
+            assert!(disk_use(body.as_bytes()).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The section `simulation` of a scenario: how long it is simulated, how late measurements and bindings
+//! are, and what stands behind it.
+//!
+//! Only `evenkeel simulate` reads it; `dev` has a control plane whose delays are its own. Every field has
+//! a default, so that any scenario can be simulated.
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+use super::error::ScenarioError;
+use super::values::{duration, refused};
+use evenkeel_kubernetes::written::Text;
+
+/// How a scenario is simulated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Simulation {
+    pub duration: SignedDuration,
+    /// The time from which on figures are counted; what is before fills windows of measurements.
+    pub count_from: SignedDuration,
+    /// The time between two replicas that a workload begins with; none where they are made at once.
+    pub apart: SignedDuration,
+    /// The distance of two scrapes.
+    pub interval: SignedDuration,
+    /// The span of a rate.
+    pub window: SignedDuration,
+    /// From a scrape until schedulers see it; shorter than the interval.
+    pub delay: SignedDuration,
+    /// How long kube-scheduler takes for one Pod; the next one waits.
+    pub decision: SignedDuration,
+    /// From a decision until an extender has kube-scheduler's notice of it.
+    pub notice: SignedDuration,
+    /// From a decision until the kubelet has the Pod and the binding is seen by watch.
+    pub binding: SignedDuration,
+    /// How long a Pod that was refused waits until it is tried again.
+    pub retry: SignedDuration,
+    /// kube-scheduler's `percentageOfNodesToScore`; 0 for the share that shrinks with the cluster.
+    pub percentage_of_nodes_to_score: usize,
+    pub background: Background,
+}
+
+/// What a scenario was made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Background {
+    /// Where its numbers come from.
+    pub source: Option<String>,
+    /// What the source says came out.
+    pub reported: Vec<String>,
+    /// What was assumed where the source says nothing.
+    pub assumed: Vec<String>,
+}
+
+impl Default for Simulation {
+    fn default() -> Self {
+        let (second, milli) = (SignedDuration::from_secs, SignedDuration::from_millis);
+        Self {
+            duration: second(1800),
+            count_from: SignedDuration::ZERO,
+            apart: SignedDuration::ZERO,
+            // As Prometheus and the service are shipped.
+            interval: second(15),
+            window: second(60),
+            delay: second(5),
+            // Of a kube-scheduler at some 200 Pods a second, and an API server that is not busy.
+            decision: milli(5),
+            notice: milli(2),
+            binding: milli(50),
+            // The longest of kube-scheduler's pauses for a Pod.
+            retry: second(10),
+            percentage_of_nodes_to_score: 100,
+            background: Background::default(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SimulationFile {
+    #[serde(default)]
+    duration: Option<Text>,
+    #[serde(default)]
+    count_from: Option<Text>,
+    #[serde(default)]
+    apart: Option<Text>,
+    #[serde(default)]
+    metrics: MetricsFile,
+    #[serde(default)]
+    scheduler: SchedulerFile,
+    #[serde(default)]
+    source: Option<String>,
+    #[serde(default)]
+    reported: Vec<String>,
+    #[serde(default)]
+    assumed: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MetricsFile {
+    #[serde(default)]
+    interval: Option<Text>,
+    #[serde(default)]
+    window: Option<Text>,
+    #[serde(default)]
+    delay: Option<Text>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SchedulerFile {
+    #[serde(default)]
+    decision: Option<Text>,
+    #[serde(default)]
+    notice: Option<Text>,
+    #[serde(default)]
+    binding: Option<Text>,
+    #[serde(default)]
+    retry: Option<Text>,
+    #[serde(default)]
+    percentage_of_nodes_to_score: Option<usize>,
+}
+
+/// The section as it is to be used; all defaults where it is left out.
+pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, ScenarioError> {
+    let usual = Simulation::default();
+    let Some(file) = file else { return Ok(usual) };
+    let SimulationFile {
+        duration,
+        count_from,
+        apart,
+        metrics:
+            MetricsFile {
+                interval,
+                window,
+                delay,
+            },
+        scheduler,
+        source,
+        reported,
+        assumed,
+    } = file;
+    let SchedulerFile {
+        decision,
+        notice,
+        binding,
+        retry,
+        percentage_of_nodes_to_score,
+    } = scheduler;
+    let simulation = Simulation {
+        duration: or("duration", duration, usual.duration)?,
+        count_from: or("countFrom", count_from, usual.count_from)?,
+        apart: or("apart", apart, usual.apart)?,
+        interval: or("metrics.interval", interval, usual.interval)?,
+        window: or("metrics.window", window, usual.window)?,
+        delay: or("metrics.delay", delay, usual.delay)?,
+        decision: or("scheduler.decision", decision, usual.decision)?,
+        notice: or("scheduler.notice", notice, usual.notice)?,
+        binding: or("scheduler.binding", binding, usual.binding)?,
+        retry: or("scheduler.retry", retry, usual.retry)?,
+        percentage_of_nodes_to_score: percentage_of_nodes_to_score
+            .unwrap_or(usual.percentage_of_nodes_to_score),
+        background: Background {
+            source,
+            reported,
+            assumed,
+        },
+    };
+    consistent(&simulation)?;
+    Ok(simulation)
+}
+
+fn or(
+    field: &str,
+    text: Option<Text>,
+    usual: SignedDuration,
+) -> Result<SignedDuration, ScenarioError> {
+    text.map_or(Ok(usual), |text| {
+        duration(&format!("simulation.{field}"), &text)
+    })
+}
+
+/// Refuses times that exclude each other.
+fn consistent(simulation: &Simulation) -> Result<(), ScenarioError> {
+    let Simulation {
+        duration,
+        count_from,
+        interval,
+        window,
+        delay,
+        retry,
+        percentage_of_nodes_to_score: percentage,
+        ..
+    } = simulation;
+    let second = SignedDuration::from_secs(1);
+    let rules = [
+        (
+            *interval >= second,
+            "metrics.interval",
+            interval,
+            "at least 1s",
+        ),
+        (
+            window >= interval,
+            "metrics.window",
+            window,
+            "at least metrics.interval: a rate needs two scrapes",
+        ),
+        (
+            delay < interval,
+            "metrics.delay",
+            delay,
+            "less than metrics.interval",
+        ),
+        (*retry >= second, "scheduler.retry", retry, "at least 1s"),
+        (
+            count_from < duration,
+            "countFrom",
+            count_from,
+            "less than duration",
+        ),
+    ];
+    for (holds, field, given, accepted) in rules {
+        if !holds {
+            let path = format!("simulation.{field}");
+            return Err(refused(&path, format!("{given:#}"), accepted));
+        }
+    }
+    if *percentage > 100 {
+        let path = "simulation.scheduler.percentageOfNodesToScore";
+        return Err(refused(path, percentage, "a whole number from 0 to 100"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    const PLAIN: &str = "
+name: small
+nodes:
+  - {name: a, capacity: {cpu: 4, memory: 8Gi, networkIo: 1Gbps, diskIo: 100MB/s, disk: 50Gi}}
+workloads: []
+simulation:
+";
+
+    fn read(section: &str) -> Result<Simulation, String> {
+        let scenario = format!("{PLAIN}{section}").parse::<Scenario>();
+        let scenario = scenario.map_err(|error| error.to_string());
+        scenario.map(|scenario| scenario.simulation)
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        assert_eq!(read("  {}").unwrap(), Simulation::default());
+        let given = read("  duration: 1h\n  metrics: {delay: 1s}\n  assumed: [noise]").unwrap();
+        assert_eq!(given.duration, SignedDuration::from_hours(1));
+        assert_eq!(given.delay, SignedDuration::from_secs(1));
+        assert_eq!(given.interval, Simulation::default().interval);
+        assert_eq!(given.background.assumed, ["noise"]);
+    }
+
+    #[test]
+    fn times_that_exclude_each_other_and_unknown_fields_are_refused_by_name() {
+        for (section, parts) in [
+            (
+                "  {duration: 1m, countFrom: 1m}",
+                "simulation.countFrom: \"1m\"",
+            ),
+            (
+                "  {metrics: {delay: 15s}}",
+                "simulation.metrics.delay: \"15s\"",
+            ),
+            ("  {metrics: {window: 5s}}", "simulation.metrics.window"),
+            ("  {metrics: {interval: 0s}}", "simulation.metrics.interval"),
+            ("  {scheduler: {retry: 0s}}", "simulation.scheduler.retry"),
+            (
+                "  {scheduler: {percentageOfNodesToScore: 101}}",
+                "simulation.scheduler.percentageOfNodesToScore",
+            ),
+            (
+                "  {scheduler: {binding: soon}}",
+                "simulation.scheduler.binding",
+            ),
+            ("  {lenght: 1m}", "lenght"),
+        ] {
+            let error = read(section).unwrap_err();
+            assert!(error.contains(parts), "{section}: {error}");
+        }
+        let unknown = read("  {lenght: 1m}").unwrap_err();
+        assert!(
+            unknown.contains("duration"),
+            "it says what is accepted: {unknown}"
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! Values of a scenario as they are written: amounts, durations and shares, each refused with its
+//! place and what is accepted there.
+
+use std::fmt;
+
+use jiff::SignedDuration;
+
+use super::error::ScenarioError;
+use evenkeel_core::units::{Amount, Ratio, Resources};
+use evenkeel_kubernetes::written::{AmountTexts, Text};
+
+/// A share of the request.
+pub(super) fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError> {
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|percent| percent.parse::<f64>().ok());
+    let ratio = percent.and_then(|percent| Ratio::share(percent / 100.0).ok());
+    let accepted = "a percentage of the request, such as 60%";
+    ratio.ok_or_else(|| refused(path, text, accepted))
+}
+
+/// The amounts; what is left out is zero.
+pub(super) fn amounts(texts: &AmountTexts, path: &str) -> Result<Resources<Amount>, ScenarioError> {
+    Ok(told(texts, path)?.map(Option::unwrap_or_default))
+}
+
+/// The amounts that are told.
+pub(super) fn told(
+    texts: &AmountTexts,
+    path: &str,
+) -> Result<Resources<Option<Amount>>, ScenarioError> {
+    let mut amounts = Resources::default();
+    for (resource, parsed) in texts.parse().iter() {
+        amounts[resource] = match parsed {
+            None => None,
+            Some(Ok(amount)) => Some(*amount),
+            Some(Err((error, text))) => {
+                return Err(refused(&format!("{path}.{resource}"), text, error));
+            }
+        };
+    }
+    Ok(amounts)
+}
+
+pub(super) fn optional(path: &str, text: Option<Text>) -> Result<SignedDuration, ScenarioError> {
+    text.map_or(Ok(SignedDuration::ZERO), |text| duration(path, &text))
+}
+
+pub(super) fn duration(path: &str, Text(text): &Text) -> Result<SignedDuration, ScenarioError> {
+    let parsed = text.parse::<SignedDuration>().ok();
+    let parsed = parsed.filter(|duration| !duration.is_negative());
+    parsed.ok_or_else(|| refused(path, text, "a duration such as 90s or 5m"))
+}
+
+pub(super) fn refused(
+    path: &str,
+    given: impl fmt::Display,
+    accepted: impl fmt::Display,
+) -> ScenarioError {
+    ScenarioError::Value {
+        path: path.to_owned(),
+        given: given.to_string(),
+        accepted: accepted.to_string(),
+    }
+}

@@ -1,0 +1,143 @@
+//! What is measured of nodes and Pods, for those who look at the last minute and those who look further
+//! back.
+//!
+//! Counters are read as [`crate::scrape`] does it, all at the moments at which the simulation computes
+//! the load. Peers of Evenkeel take means and deviations over minutes, so what each reading of a node
+//! showed is kept for the longest of their windows.
+
+use std::collections::VecDeque;
+
+use jiff::SignedDuration;
+
+use super::subject::PodId;
+use crate::load::Used;
+use crate::scrape::{Exporter, Sample, Scraper, Timing};
+use evenkeel_core::units::{Resource, Resources, count_as_f64};
+
+/// The longest window that anybody asks for: load-watcher's.
+const LONGEST: SignedDuration = SignedDuration::from_mins(15);
+
+/// The measurements of a run, up to the last scrape.
+pub struct Monitoring {
+    timing: Timing,
+    nodes: Scraper<usize>,
+    pods: Scraper<PodId>,
+    /// The use of all nodes at each scrape, the oldest first.
+    history: VecDeque<(SignedDuration, Vec<Used>)>,
+}
+
+/// Mean and standard deviation of a node's use over a window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Statistics {
+    pub mean: Used,
+    pub deviation: Used,
+}
+
+impl Monitoring {
+    /// Nothing is measured yet.
+    #[must_use]
+    pub const fn new(timing: Timing) -> Self {
+        Self {
+            timing,
+            nodes: Scraper::new(timing),
+            pods: Scraper::new(timing),
+            history: VecDeque::new(),
+        }
+    }
+
+    /// Reads everything: what each node gives at this moment, and what each Pod gets.
+    pub fn scrape(
+        &mut self,
+        at: SignedDuration,
+        nodes: Vec<Used>,
+        pods: impl IntoIterator<Item = (PodId, Used)>,
+    ) {
+        let exporter = |used| Exporter {
+            used,
+            phase: SignedDuration::ZERO,
+        };
+        let numbered = nodes.iter().copied().enumerate();
+        self.nodes
+            .observe(at, numbered.map(|(node, used)| (node, exporter(used))));
+        let pods = pods.into_iter().map(|(pod, used)| (pod, exporter(used)));
+        self.pods.observe(at, pods);
+        self.history.push_back((at, nodes));
+        let oldest = at.saturating_sub(LONGEST);
+        while self.history.front().is_some_and(|(at, _)| *at < oldest) {
+            self.history.pop_front();
+        }
+    }
+
+    /// The time of the last scrape.
+    #[must_use]
+    pub fn scraped(&self) -> Option<SignedDuration> {
+        self.history.back().map(|(at, _)| *at)
+    }
+
+    /// The span that rates are taken over.
+    #[must_use]
+    pub const fn window(&self) -> SignedDuration {
+        self.timing.window
+    }
+
+    /// The newest samples of nodes, by position.
+    pub fn node_samples(&self) -> impl Iterator<Item = (usize, Sample)> {
+        self.nodes.samples().map(|(node, sample)| (*node, sample))
+    }
+
+    /// The newest samples of Pods.
+    pub fn pod_samples(&self) -> impl Iterator<Item = (PodId, Sample)> {
+        self.pods.samples().map(|(pod, sample)| (*pod, sample))
+    }
+
+    /// The newest sample of a Pod.
+    #[must_use]
+    pub fn pod_sample(&self, pod: PodId) -> Option<Sample> {
+        self.pods.sample(&pod)
+    }
+
+    /// The use of each node over the last `window`, or what there is of it; empty before the first scrape.
+    #[must_use]
+    pub fn statistics(&self, window: SignedDuration) -> Vec<Statistics> {
+        let Some((newest, last)) = self.history.back() else {
+            return Vec::new();
+        };
+        let oldest = newest.saturating_sub(window);
+        let inside = self.history.iter().filter(|(at, _)| *at > oldest);
+        let rows: Vec<&Vec<Used>> = inside.map(|(_, row)| row).collect();
+        let of = |node: usize| {
+            let values = |resource: Resource| rows.iter().map(move |row| row[node][resource]);
+            let count = count_as_f64(rows.len());
+            let mean = Resources::from_fn(|resource| values(resource).sum::<f64>() / count);
+            let square = |resource: Resource| {
+                let distances = values(resource).map(|value| (value - mean[resource]).powi(2));
+                distances.sum::<f64>() / count
+            };
+            Statistics {
+                mean,
+                deviation: Resources::from_fn(|resource| square(resource).sqrt()),
+            }
+        };
+        (0..last.len()).map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_of_the_scrapes_within_the_window() {
+        let mut monitoring = Monitoring::new(Timing::default());
+        assert!(monitoring.statistics(LONGEST).is_empty());
+        for (turn, value) in [9.0, 1.0, 3.0].into_iter().enumerate() {
+            let at = SignedDuration::from_secs(15) * i32::try_from(turn).unwrap();
+            monitoring.scrape(at, vec![Resources::from_fn(|_| value)], []);
+        }
+        let recent = monitoring.statistics(SignedDuration::from_secs(30))[0];
+        let (mean, deviation) = (recent.mean[Resource::Cpu], recent.deviation[Resource::Cpu]);
+        assert!((mean - 2.0).abs() < 1e-12 && (deviation - 1.0).abs() < 1e-12);
+        let all = monitoring.statistics(LONGEST)[0].mean[Resource::DiskIo];
+        assert!((all - 13.0 / 3.0).abs() < 1e-12);
+    }
+}

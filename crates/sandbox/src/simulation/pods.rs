@@ -1,0 +1,206 @@
+//! The Pods of a run: which are there, on which nodes, and what each of them uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::subject::{PodId, Subject};
+use crate::lifecycle::{Lifecycle, Stage};
+use crate::load::{self, NodeUse, Served, Used};
+use crate::scenario::{NodeShape, Workload};
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::random::Random;
+use evenkeel_core::units::Resources;
+
+/// One Pod.
+pub(super) struct Pod {
+    pub name: PodName,
+    /// The place of its workload in the scenario.
+    pub index: usize,
+    /// Among the Pods of the workload that stay.
+    pub ordinal: u32,
+    noise: Random,
+    pub node: Option<usize>,
+    /// `None` until the kubelet has it.
+    pub lifecycle: Option<Lifecycle>,
+    pub is_deleted: bool,
+}
+
+/// All Pods that were ever made, and where those are that the kubelets have.
+pub(super) struct Pods {
+    workloads: Vec<Arc<Workload>>,
+    trace_offset: SignedDuration,
+    random: Random,
+    made: Vec<Pod>,
+    /// The Pods that stay, by the place of their workload and their ordinal.
+    staying: BTreeMap<(usize, u32), PodId>,
+    on_node: Vec<Vec<PodId>>,
+    /// Which node has which workload's image.
+    images: BTreeSet<(usize, usize)>,
+}
+
+/// The use of everything at a moment.
+pub(super) struct Loads {
+    pub nodes: Vec<NodeUse>,
+    /// What each Pod gets.
+    pub pods: Vec<(PodId, Used)>,
+}
+
+impl Pods {
+    pub(super) fn new(
+        workloads: Vec<Arc<Workload>>,
+        nodes: usize,
+        trace_offset: SignedDuration,
+        random: Random,
+    ) -> Self {
+        Self {
+            workloads,
+            trace_offset,
+            random,
+            made: Vec::new(),
+            staying: BTreeMap::new(),
+            on_node: vec![Vec::new(); nodes],
+            images: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn get(&self, id: PodId) -> &Pod {
+        &self.made[id]
+    }
+
+    pub(super) fn subject(&self, id: PodId) -> Subject<'_> {
+        let pod = &self.made[id];
+        Subject {
+            id,
+            name: &pod.name,
+            workload: &self.workloads[pod.index],
+            index: pod.index,
+        }
+    }
+
+    /// Makes Pods until the workload has so many, and tells which of those that stay are too many, the
+    /// newest of them first.
+    pub(super) fn resize(&mut self, index: usize, wanted: u32) -> (Vec<PodId>, Vec<PodId>) {
+        let surplus = self.staying.range((index, wanted)..=(index, u32::MAX));
+        let surplus: Vec<PodId> = surplus.rev().map(|(_, id)| *id).collect();
+        let lacking: Vec<u32> = (0..wanted)
+            .filter(|&ordinal| !self.staying.contains_key(&(index, ordinal)))
+            .collect();
+        let made = lacking.into_iter().map(|ordinal| self.make(index, ordinal));
+        (made.collect(), surplus)
+    }
+
+    fn make(&mut self, index: usize, ordinal: u32) -> PodId {
+        let id = self.made.len();
+        let workload = &self.workloads[index];
+        let name = format!("{}-{id}", workload.name);
+        self.made.push(Pod {
+            name: PodName::new(&workload.namespace, &name),
+            index,
+            ordinal,
+            // By the ordinal and not by the name, so that Pods are alike in all runs of a seed.
+            noise: self.random.stream(&format!("{}-{ordinal}", workload.name)),
+            node: None,
+            lifecycle: None,
+            is_deleted: false,
+        });
+        self.staying.insert((index, ordinal), id);
+        id
+    }
+
+    /// kube-scheduler has chosen this node.
+    pub(super) fn choose(&mut self, id: PodId, node: usize) {
+        self.made[id].node = Some(node);
+    }
+
+    /// The kubelet has the Pod from now on; tells when its containers run.
+    pub(super) fn bind(&mut self, id: PodId, node: usize, at: SignedDuration) -> SignedDuration {
+        let index = self.made[id].index;
+        let cached = !self.images.insert((node, index));
+        let lifecycle = Lifecycle::new(&self.workloads[index].startup, at, cached);
+        self.made[id].lifecycle = Some(lifecycle);
+        self.on_node[node].push(id);
+        lifecycle.running
+    }
+
+    /// Deletes a Pod; tells when it is gone.
+    pub(super) fn delete(&mut self, id: PodId, at: SignedDuration) -> SignedDuration {
+        let pod = &mut self.made[id];
+        pod.is_deleted = true;
+        self.staying.remove(&(pod.index, pod.ordinal));
+        // One that runs nowhere has nothing to finish.
+        let Some(lifecycle) = &mut pod.lifecycle else {
+            return at;
+        };
+        let deleted = lifecycle.delete(at);
+        deleted.saturating_add(self.workloads[pod.index].shutdown)
+    }
+
+    /// A Pod is gone from its node.
+    pub(super) fn remove(&mut self, id: PodId) {
+        let pod = &mut self.made[id];
+        pod.lifecycle = None;
+        if let Some(node) = pod.node.take() {
+            self.on_node[node].retain(|other| *other != id);
+        }
+    }
+
+    /// The Pods that the kubelets have.
+    pub(super) fn running(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        let ids = self.on_node.iter().flatten();
+        ids.map(|&id| (id, &self.made[id]))
+    }
+
+    /// What is used at this moment.
+    pub(super) fn loads(&self, shapes: &[NodeShape], at: SignedDuration) -> Loads {
+        let served = self.served(at);
+        let mut given = Vec::new();
+        let nodes = shapes.iter().zip(&self.on_node);
+        let nodes = nodes.map(|(shape, ids)| {
+            let wanted: Vec<Used> = ids.iter().map(|&id| self.wanted(id, &served, at)).collect();
+            let node = NodeUse::of(shape.capacity, wanted.iter().copied());
+            let share = node.granted();
+            let got = |used: &Used| Resources::from_fn(|resource| used[resource] * share[resource]);
+            given.extend(ids.iter().copied().zip(wanted.iter().map(got)));
+            node
+        });
+        Loads {
+            nodes: nodes.collect(),
+            pods: given,
+        }
+    }
+
+    fn wanted(&self, id: PodId, served: &[Served], at: SignedDuration) -> Used {
+        let pod = &self.made[id];
+        let stage = pod.lifecycle.map_or(Stage::Pulling, |life| life.stage(at));
+        let workload = &self.workloads[pod.index];
+        load::replica(workload, stage, &served[pod.index], pod.noise, at)
+    }
+
+    /// The requests of each workload.
+    fn served(&self, at: SignedDuration) -> Vec<Served> {
+        let mut ready = vec![0_u32; self.workloads.len()];
+        for (_, pod) in self.running() {
+            let stage = pod.lifecycle.map(|life| life.stage(at));
+            ready[pod.index] += u32::from(stage == Some(Stage::Ready));
+        }
+        let in_trace = at.saturating_add(self.trace_offset);
+        let served = |(workload, ready): (&Arc<Workload>, u32)| {
+            let traffic = workload.traffic.as_ref();
+            traffic.map_or_else(Served::default, |traffic| {
+                load::serve(traffic, in_trace, ready)
+            })
+        };
+        self.workloads.iter().zip(ready).map(served).collect()
+    }
+}
+
+#[cfg(test)]
+impl Pods {
+    /// How many Pods have a node, or will be told by a kubelet that they have none any more.
+    pub(super) fn placed(&self) -> usize {
+        let has_node = |pod: &&Pod| pod.node.is_some();
+        self.made.iter().filter(has_node).count()
+    }
+}

@@ -1,0 +1,117 @@
+//! The policies that can be compared: kube-scheduler as shipped, load-aware plugins of other projects by
+//! their documented formulas, the strategy of the thesis, and Evenkeel's own extender.
+//!
+//! A peer stands here as its documentation and defaults describe it, each with its source. What it
+//! looks at besides (DaemonSets, priority bands, annotations) no scenario has, and is left out.
+
+mod clbp;
+mod crane;
+mod evenkeel;
+mod koordinator;
+mod load_variation;
+mod target_load_packing;
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::policy::{DefaultScheduler, LoadPolicy};
+use crate::scenario::Scenario;
+use evenkeel_core::placement::{Policy, node_table};
+
+/// The settings of the service that its own policy goes by.
+#[derive(Debug, Clone)]
+pub struct OwnSettings {
+    pub policy: Policy,
+    pub table: node_table::Settings,
+}
+
+/// A policy by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PolicyName {
+    Default,
+    Crane,
+    TargetLoadPacking,
+    LoadVariation,
+    Koordinator,
+    Clbp,
+    Evenkeel,
+}
+
+/// A name that no policy has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is no policy: accepted are {}", accepted())]
+pub struct UnknownPolicy {
+    pub given: String,
+}
+
+impl UnknownPolicy {
+    /// A short name for it.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "UnknownPolicy"
+    }
+}
+
+impl PolicyName {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::Default,
+        Self::Crane,
+        Self::TargetLoadPacking,
+        Self::LoadVariation,
+        Self::Koordinator,
+        Self::Clbp,
+        Self::Evenkeel,
+    ];
+
+    /// The name in flags and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Crane => "crane",
+            Self::TargetLoadPacking => "target-load-packing",
+            Self::LoadVariation => "load-variation-risk",
+            Self::Koordinator => "koordinator",
+            Self::Clbp => "clbp",
+            Self::Evenkeel => "evenkeel",
+        }
+    }
+
+    /// The policy at the begin of a run.
+    #[must_use]
+    pub fn begin(self, scenario: &Scenario, own: &OwnSettings) -> Box<dyn LoadPolicy> {
+        let nodes = &scenario.nodes;
+        match self {
+            Self::Default => Box::new(DefaultScheduler),
+            Self::Crane => Box::new(crane::Crane::new(nodes)),
+            Self::TargetLoadPacking => Box::new(target_load_packing::TargetLoadPacking::new(nodes)),
+            Self::LoadVariation => Box::new(load_variation::LoadVariation::new(nodes)),
+            Self::Koordinator => Box::new(koordinator::Koordinator::new(nodes)),
+            Self::Clbp => Box::new(clbp::Clbp::new(nodes, &own.policy)),
+            Self::Evenkeel => Box::new(evenkeel::Evenkeel::new(scenario, own)),
+        }
+    }
+}
+
+impl fmt::Display for PolicyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for PolicyName {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|policy| policy.as_str() == text)
+            .ok_or_else(|| UnknownPolicy {
+                given: text.to_owned(),
+            })
+    }
+}
+
+fn accepted() -> String {
+    PolicyName::ALL.map(PolicyName::as_str).join(", ")
+}

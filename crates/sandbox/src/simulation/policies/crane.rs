@@ -1,0 +1,241 @@
+//! The plugin Dynamic of crane-scheduler: means and maxima of cpu and memory from annotations, and a
+//! penalty for nodes that many Pods were bound to a moment ago.
+//!
+//! Score and filter: <https://github.com/gocrane/crane-scheduler/blob/main/pkg/plugins/dynamic/stats.go>;
+//! metrics, periods, limits and weights:
+//! <https://github.com/gocrane/crane-scheduler/blob/main/deploy/manifests/dynamic/policy.yaml>; the
+//! plugin's weight of 3:
+//! <https://github.com/gocrane/crane-scheduler/blob/main/deploy/manifests/dynamic/scheduler-config.yaml>.
+//! The annotator writes the hot value with each metric of a node, so it is as old as the newest of them.
+
+use std::collections::VecDeque;
+
+use jiff::SignedDuration;
+
+use crate::scenario::NodeShape;
+use crate::simulation::monitoring::Monitoring;
+use crate::simulation::policy::{Candidate, LoadPolicy};
+use crate::simulation::subject::{Step, Subject};
+use evenkeel_core::units::{Amount, Resource, Resources, count_as_f64, i64_nearest};
+
+/// The resources of the policy as shipped.
+const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
+/// The window of the mean.
+const MEAN: SignedDuration = SignedDuration::from_mins(5);
+/// How often each of the three metrics is written: mean of 5 minutes, its largest of an hour, of a day.
+const PERIODS: [SignedDuration; 3] = [
+    SignedDuration::from_mins(3),
+    SignedDuration::from_mins(15),
+    SignedDuration::from_hours(3),
+];
+/// The spans over which the mean's largest is taken.
+const SPANS: [SignedDuration; 3] = [
+    SignedDuration::ZERO,
+    SignedDuration::from_hours(1),
+    SignedDuration::from_hours(24),
+];
+const WEIGHTS: [f64; 3] = [0.2, 0.3, 0.5];
+/// The most that the first two may be.
+const LIMITS: [f64; 2] = [0.65, 0.75];
+/// Bindings within each time that make one unit of heat.
+const HEAT: [(SignedDuration, usize); 2] = [
+    (SignedDuration::from_mins(5), 5),
+    (SignedDuration::from_mins(1), 2),
+];
+/// The points that one unit of heat takes.
+const PENALTY: i64 = 10;
+/// The plugin's weight beside the default ones.
+const WEIGHT: i64 = 3;
+
+/// A node as its annotations tell.
+#[derive(Debug, Clone, Default)]
+struct Annotated {
+    /// By resource of [`RESOURCES`], by metric; `None` until the first was written.
+    usage: [[Option<f64>; 3]; 2],
+    hot: i64,
+    /// The largest means of the spans: times and values, which fall.
+    largest: [[VecDeque<(SignedDuration, f64)>; 2]; 2],
+    bindings: VecDeque<SignedDuration>,
+}
+
+pub(super) struct Crane {
+    capacity: Vec<Resources<Amount>>,
+    nodes: Vec<Annotated>,
+    /// When each metric is written next.
+    due: [SignedDuration; 3],
+}
+
+impl Crane {
+    pub(super) fn new(nodes: &[NodeShape]) -> Self {
+        Self {
+            capacity: nodes.iter().map(|node| node.capacity).collect(),
+            nodes: vec![Annotated::default(); nodes.len()],
+            due: [SignedDuration::ZERO; 3],
+        }
+    }
+}
+
+impl LoadPolicy for Crane {
+    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+        let means = monitoring.statistics(MEAN);
+        let due = self.due.map(|due| due <= now);
+        for (metric, is_due) in due.into_iter().enumerate() {
+            if is_due {
+                self.due[metric] = now.saturating_add(PERIODS[metric]);
+            }
+        }
+        let nodes = self.nodes.iter_mut().zip(&self.capacity).zip(means);
+        for ((node, capacity), statistics) in nodes {
+            let usage =
+                RESOURCES.map(|resource| statistics.mean[resource] / capacity[resource].as_f64());
+            node.remember(usage, now);
+            node.write(usage, due);
+            if due.contains(&true) {
+                node.hot = node.heat(now);
+            }
+        }
+    }
+
+    fn filter(&mut self, _pod: &Subject<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
+        nodes.retain(|&node| self.nodes[node].is_within_limits());
+    }
+
+    fn score(&mut self, _pod: &Subject<'_>, candidates: &mut [Candidate], _now: SignedDuration) {
+        for candidate in candidates {
+            candidate.sum += WEIGHT * self.nodes[candidate.node].score();
+        }
+    }
+
+    fn step(&mut self, _pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
+        if step == Step::Bound {
+            self.nodes[node].bindings.push_back(now);
+        }
+    }
+}
+
+impl Annotated {
+    /// Takes the means of now into the largest of an hour and of a day.
+    fn remember(&mut self, usage: [f64; 2], now: SignedDuration) {
+        for (largest, usage) in self.largest.iter_mut().zip(usage) {
+            for (span, values) in SPANS[1..].iter().zip(largest) {
+                // What is older and smaller is never the largest again.
+                while values.back().is_some_and(|(_, value)| *value <= usage) {
+                    values.pop_back();
+                }
+                values.push_back((now, usage));
+                let oldest = now.saturating_sub(*span);
+                while values.front().is_some_and(|(at, _)| *at < oldest) {
+                    values.pop_front();
+                }
+            }
+        }
+    }
+
+    /// Writes the metrics that are due.
+    fn write(&mut self, usage: [f64; 2], due: [bool; 3]) {
+        for (resource, written) in self.usage.iter_mut().enumerate() {
+            let largest = |span: usize| self.largest[resource][span].front().map(|top| top.1);
+            let values = [Some(usage[resource]), largest(0), largest(1)];
+            for (metric, value) in values.into_iter().enumerate() {
+                if due[metric] {
+                    written[metric] = value;
+                }
+            }
+        }
+    }
+
+    fn heat(&mut self, now: SignedDuration) -> i64 {
+        let longest = now.saturating_sub(HEAT[0].0);
+        while self.bindings.front().is_some_and(|at| *at < longest) {
+            self.bindings.pop_front();
+        }
+        let units = HEAT.map(|(span, count)| {
+            let oldest = now.saturating_sub(span);
+            self.bindings.iter().filter(|at| **at >= oldest).count() / count
+        });
+        i64_nearest(count_as_f64(units.iter().sum()))
+    }
+
+    fn is_within_limits(&self) -> bool {
+        let within = |metrics: &[Option<f64>; 3]| {
+            let mut limits = metrics.iter().zip(LIMITS);
+            limits.all(|(usage, limit)| usage.is_none_or(|usage| usage <= limit))
+        };
+        self.usage.iter().all(within)
+    }
+
+    /// 0 to 100. A metric that is missing adds nothing and keeps its weight.
+    fn score(&self) -> i64 {
+        let mut sum = 0.0;
+        let mut weights = 0.0;
+        for metrics in &self.usage {
+            for (usage, weight) in metrics.iter().zip(WEIGHTS) {
+                sum += usage.map_or(0.0, |usage| (1.0 - usage) * weight * 100.0);
+                weights += weight;
+            }
+        }
+        // Go cuts decimals off; what rounding of floats leaves below a whole number is none.
+        let score = i64_nearest((sum / weights + 1e-9).floor());
+        (score - PENALTY * self.hot).clamp(0, 100)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_is_the_weighted_free_share_less_ten_for_each_unit_of_heat() {
+        let mut node = Annotated {
+            usage: [
+                [Some(0.5), Some(0.6), Some(0.8)],
+                [Some(0.1), Some(0.2), Some(0.4)],
+            ],
+            ..Annotated::default()
+        };
+        // cpu: 0.2 * 50 + 0.3 * 40 + 0.5 * 20 = 32; memory: 18 + 24 + 30 = 72; of 2: 52.
+        assert_eq!(node.score(), 52);
+        node.hot = 2;
+        assert_eq!(node.score(), 32);
+        node.hot = 9;
+        assert_eq!(node.score(), 0);
+        node.usage[1] = [None; 3];
+        node.hot = 0;
+        assert_eq!(node.score(), 16, "what is not known looks full");
+    }
+
+    #[test]
+    fn heat_is_counted_over_one_and_five_minutes() {
+        let second = SignedDuration::from_secs;
+        let mut node = Annotated {
+            bindings: [10, 100, 110, 290, 295, 299].map(second).into(),
+            ..Annotated::default()
+        };
+        // Six within five minutes make one, three within the last minute another.
+        assert_eq!(node.heat(second(300)), 2);
+        // Five are left, of which one is younger than a minute.
+        assert_eq!(node.heat(second(356)), 1);
+        assert_eq!(node.heat(second(420)), 0);
+    }
+
+    #[test]
+    fn a_node_above_the_limits_of_mean_or_hour_takes_nothing() {
+        let node = |mean, hour| Annotated {
+            usage: [[Some(mean), Some(hour), Some(1.0)], [None; 3]],
+            ..Annotated::default()
+        };
+        assert!(node(0.65, 0.75).is_within_limits());
+        assert!(!node(0.66, 0.1).is_within_limits());
+        assert!(!node(0.1, 0.76).is_within_limits());
+    }
+
+    #[test]
+    fn the_largest_mean_of_a_span_is_kept_until_it_is_too_old() {
+        let mut node = Annotated::default();
+        for (minute, usage) in [(0, 0.9), (30, 0.4), (50, 0.6), (61, 0.1)] {
+            node.remember([usage, 0.0], SignedDuration::from_mins(minute));
+        }
+        node.write([0.1, 0.0], [true; 3]);
+        assert_eq!(node.usage[0], [Some(0.1), Some(0.6), Some(0.9)]);
+    }
+}

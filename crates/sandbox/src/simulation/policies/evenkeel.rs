@@ -1,0 +1,299 @@
+//! Evenkeel as it is shipped: the extender's own decisions on the service's own node table, beside the
+//! default plugins with the weight of the shipped configuration.
+//!
+//! Measurements, notices, bindings and starts reach the table as the service's watches, queries and calls bring
+//! them. All namespaces have opted in, and no Pod claims more than it demands.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::OwnSettings;
+use crate::annotated;
+use crate::autoscaler;
+use crate::objects;
+use crate::scenario::{Scenario, Workload};
+use crate::scrape::Sample;
+use crate::simulation::monitoring::Monitoring;
+use crate::simulation::policy::{Candidate, LoadPolicy};
+use crate::simulation::subject::{PodId, Step, Subject};
+use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::node_table::{Near, NodeFacts, NodeTable, PodFacts};
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
+
+/// What one point of the extender counts beside kube-scheduler's own: its weight as shipped, times what
+/// kube-scheduler multiplies every extender's scores by.
+const POINT: i64 = 5 * 10;
+
+pub(super) struct Evenkeel {
+    names: Vec<Arc<str>>,
+    policy: Policy,
+    table: NodeTable,
+    namespaces: Arc<Namespaces>,
+    verdicts: VerdictCache,
+    /// The Pods of each workload as kube-scheduler sends them, but for name and UID.
+    templates: Vec<Pod>,
+    /// The facts of Pods that are there.
+    pods: BTreeMap<PodId, Known>,
+    refused_since: BTreeMap<PodId, Timestamp>,
+}
+
+/// What watches have told of a Pod.
+#[derive(Debug, Clone)]
+struct Known {
+    name: PodName,
+    demand: Resources<Amount>,
+    bound: Timestamp,
+    started: Option<Timestamp>,
+}
+
+impl Evenkeel {
+    pub(super) fn new(scenario: &Scenario, own: &OwnSettings) -> Self {
+        let mut table = NodeTable::new(own.table);
+        let begin = autoscaler::date(SignedDuration::ZERO);
+        for node in &scenario.nodes {
+            let facts = NodeFacts {
+                capacity: node.capacity.map(Some),
+                schedulable: true,
+                ..NodeFacts::default()
+            };
+            table.apply_node(&node.name, facts, begin);
+        }
+        let opted_in = Arc::new(NamespacePolicy {
+            enabled: true,
+            ..NamespacePolicy::default()
+        });
+        let namespaces = scenario.namespaces().into_iter();
+        let namespaces = namespaces.map(|name| (name.into(), Arc::clone(&opted_in)));
+        let names = scenario.nodes.iter().map(|node| Arc::from(&*node.name));
+        Self {
+            names: names.collect(),
+            policy: own.policy.clone(),
+            table,
+            namespaces: Arc::new(namespaces.collect()),
+            verdicts: VerdictCache::default(),
+            templates: scenario.workloads.iter().map(template).collect(),
+            pods: BTreeMap::new(),
+            refused_since: BTreeMap::new(),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            nodes: self.table.nodes().clone(),
+            namespaces: Arc::clone(&self.namespaces),
+            expects_metrics: true,
+            synced: true,
+            second_scheduler: None,
+        }
+    }
+
+    fn call<'a>(&'a self, snapshot: &'a Snapshot, pod: PodId, now: Timestamp) -> Call<'a> {
+        Call {
+            snapshot,
+            policy: &self.policy,
+            now,
+            refused_since: self.refused_since.get(&pod).copied(),
+        }
+    }
+
+    /// Takes a Pod that kube-scheduler asks about: what an earlier answer made of it no longer holds.
+    fn ask(&mut self, pod: &Subject<'_>, now: Timestamp) {
+        let facts = facts(pod.name, pod.workload.demand);
+        self.table.ask(&uid(pod.id), &facts, now);
+    }
+
+    /// Tells the table what a watch shows of a Pod.
+    fn show(&mut self, pod: PodId, node: usize, now: Timestamp) {
+        if let Some(known) = self.pods.get(&pod) {
+            let facts = PodFacts {
+                node: Some(&self.names[node]),
+                bound: Some(known.bound),
+                first_started: known.started,
+                started: known.started,
+                ..facts(&known.name, known.demand)
+            };
+            self.table.apply_pod(&uid(pod), &facts, now);
+        }
+    }
+
+    /// The Pod and the nodes at these positions, as kube-scheduler asks about them.
+    fn request<'a>(&'a self, pod: &Subject<'_>, nodes: impl Iterator<Item = usize>) -> Request<'a> {
+        let mut asked = self.templates[pod.index].clone();
+        asked.metadata.name = Some(pod.name.name().to_owned());
+        asked.metadata.uid = Some(uid(pod.id));
+        Request {
+            pod: asked,
+            names: nodes
+                .map(|node| Cow::Borrowed(&*self.names[node]))
+                .collect(),
+            objects: None,
+        }
+    }
+}
+
+impl LoadPolicy for Evenkeel {
+    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+        let now = autoscaler::date(now);
+        let mut round = UsageSample::default();
+        for (node, sample) in monitoring.node_samples() {
+            let at = autoscaler::date(sample.at);
+            let measured = |resource: Resource| {
+                Some(Measurement {
+                    value: Amount::from_f64(sample.used[resource]),
+                    at,
+                    window: window(resource, sample.window),
+                })
+            };
+            round.insert_node(Arc::clone(&self.names[node]), &Resources::from_fn(measured));
+        }
+        for (pod, sample) in monitoring.pod_samples() {
+            if let Some(known) = self.pods.get(&pod) {
+                let used = rates_over(monitoring.window(), &sample);
+                round.insert_pod(&known.name, &used);
+            }
+        }
+        self.table.advance(now);
+        self.table.apply_sample(Arc::new(round), now);
+    }
+
+    fn filter(&mut self, pod: &Subject<'_>, nodes: &mut Vec<usize>, now: SignedDuration) {
+        let now = autoscaler::date(now);
+        self.table.advance(now);
+        self.ask(pod, now);
+        let snapshot = self.snapshot();
+        let request = self.request(pod, nodes.iter().copied());
+        let call = self.call(&snapshot, pod.id, now);
+        let filtered = decide::filter(&request, &call, &self.verdicts);
+        drop(request);
+        let only = filtered.only().map(|position| nodes[position]);
+        let mut positions = 0..;
+        nodes.retain(|_| positions.next().is_some_and(|at| filtered.passes(at)));
+        if let Some(only) = only {
+            let name = &self.names[only];
+            self.table.place(&uid(pod.id), name, Near::default(), now);
+        }
+        if nodes.is_empty() {
+            self.refused_since.entry(pod.id).or_insert(now);
+        }
+    }
+
+    fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], now: SignedDuration) {
+        let now = autoscaler::date(now);
+        self.ask(pod, now);
+        let snapshot = self.snapshot();
+        let request = self.request(pod, candidates.iter().map(|candidate| candidate.node));
+        let prioritized = decide::prioritize(&request, &self.call(&snapshot, pod.id, now));
+        drop(request);
+        for (candidate, score) in candidates.iter_mut().zip(&prioritized.scores) {
+            candidate.sum += i64::from(*score) * POINT;
+        }
+        if let Some(best) = prioritized.best {
+            let name = &self.names[candidates[best].node];
+            self.table.place(&uid(pod.id), name, prioritized.near, now);
+        }
+    }
+
+    fn step(&mut self, pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
+        let now = autoscaler::date(now);
+        match step {
+            Step::Chosen => {
+                self.refused_since.remove(&pod.id);
+            }
+            Step::Noticed => {
+                self.table.notice(&uid(pod.id), &self.names[node], now);
+            }
+            Step::Bound => {
+                let known = Known {
+                    name: pod.name.clone(),
+                    demand: pod.workload.demand,
+                    bound: now,
+                    started: None,
+                };
+                self.pods.insert(pod.id, known);
+                self.show(pod.id, node, now);
+            }
+            Step::Started => {
+                if let Some(known) = self.pods.get_mut(&pod.id) {
+                    known.started = Some(now);
+                }
+                self.show(pod.id, node, now);
+            }
+            Step::Gone => {
+                self.pods.remove(&pod.id);
+                self.table.remove_pod(&uid(pod.id), now);
+            }
+        }
+    }
+}
+
+/// A Pod of which nothing is known but what it asks for.
+const fn facts(name: &PodName, demand: Resources<Amount>) -> PodFacts<'_> {
+    PodFacts {
+        name,
+        node: None,
+        demand,
+        bound: None,
+        first_started: None,
+        started: None,
+        finished: None,
+        host_network: false,
+        terminating: false,
+    }
+}
+
+/// The span of a measurement: gauges have none.
+const fn window(resource: Resource, window: SignedDuration) -> SignedDuration {
+    match resource {
+        Resource::Memory | Resource::Disk => SignedDuration::ZERO,
+        Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => window,
+    }
+}
+
+/// The use of a Pod as Prometheus' `rate` over the window tells it: of one that is younger than the window
+/// only as much as its life is of that, which is what the rate of its node over the same window has of it.
+fn rates_over(window: SignedDuration, sample: &Sample) -> Resources<Option<Amount>> {
+    let lived = sample.window.as_secs_f64() / window.as_secs_f64();
+    Resources::from_fn(|resource| {
+        let used = sample.used[resource];
+        Some(Amount::from_f64(match resource {
+            Resource::Memory | Resource::Disk => used,
+            Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => used * lived.min(1.0),
+        }))
+    })
+}
+
+fn uid(pod: PodId) -> String {
+    pod.to_string()
+}
+
+/// A Pod of the workload as kube-scheduler sends it.
+fn template(workload: &Workload) -> Pod {
+    let template = annotated::deployment(workload)
+        .spec
+        .map(|spec| spec.template);
+    let template = serde_json::to_value(template).expect("its keys are texts");
+    let mut pod: Pod = objects::typed(template);
+    pod.metadata.namespace = Some(workload.namespace.clone());
+    pod
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_kubernetes::demand::demand;
+
+    #[test]
+    fn the_extender_finds_the_demand_of_the_scenario_in_the_pods() {
+        for workload in &Scenario::mixed().workloads {
+            assert_eq!(demand(&template(workload), false).amounts, workload.demand);
+        }
+    }
+}

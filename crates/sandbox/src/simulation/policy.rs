@@ -1,0 +1,53 @@
+//! What a placement policy is: something that is told of measurements and Pods, and adds to what
+//! kube-scheduler's own plugins say of a Pod.
+//!
+//! A policy sees what the real one would see, as late as that would see it: measurements by rounds,
+//! bindings by watch. kube-scheduler's part, the requests and the choice among equals, is the same for
+//! all of them and stands in [`super::scheduler`].
+
+use jiff::SignedDuration;
+
+use super::monitoring::Monitoring;
+use super::subject::{Step, Subject};
+
+/// A node that a Pod may go to, with what speaks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its position in the scenario.
+    pub node: usize,
+    /// kube-scheduler's sum.
+    pub sum: i64,
+}
+
+/// Whether kube-scheduler's own scores by requests count beside those of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InTree {
+    Counted,
+    /// NodeResourcesFit and NodeResourcesBalancedAllocation are turned off for scoring.
+    Disabled,
+}
+
+/// A way of placing Pods by load. What is left out does nothing, which is the default scheduler.
+pub trait LoadPolicy {
+    /// What becomes of the scores by requests.
+    fn in_tree(&self) -> InTree {
+        InTree::Counted
+    }
+
+    /// A round of measurements has arrived.
+    fn measured(&mut self, _monitoring: &Monitoring, _now: SignedDuration) {}
+
+    /// Takes nodes out that must not have the Pod.
+    fn filter(&mut self, _pod: &Subject<'_>, _nodes: &mut Vec<usize>, _now: SignedDuration) {}
+
+    /// Adds to the sum of each node that passed; there are at least two, as otherwise nothing is scored.
+    fn score(&mut self, _pod: &Subject<'_>, _candidates: &mut [Candidate], _now: SignedDuration) {}
+
+    /// Takes a step in the life of a Pod.
+    fn step(&mut self, _pod: &Subject<'_>, _node: usize, _step: Step, _now: SignedDuration) {}
+}
+
+/// kube-scheduler as it is shipped.
+pub(super) struct DefaultScheduler;
+
+impl LoadPolicy for DefaultScheduler {}

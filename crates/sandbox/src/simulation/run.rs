@@ -1,0 +1,275 @@
+//! One run: a scenario under one policy and one seed, from event to event.
+//!
+//! The engine behind `dev` goes on in steps of five seconds and looks at every Pod for every node, which
+//! suits tens of nodes at the pace of a clock. Here nothing happens between two events, so that days of
+//! hundreds of nodes, and thousands of nodes, take seconds; traffic, Pods' lives, scrapes, scores and
+//! figures are the same code.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::agenda::{Agenda, Event};
+use super::monitoring::Monitoring;
+use super::pods::Pods;
+use super::policy::LoadPolicy;
+use super::replicas::Replicas;
+use super::scheduler::Scheduler;
+use super::subject::{PodId, Step};
+use crate::engine::summary::{Summary, SummaryBuilder};
+use crate::scenario::simulation::Simulation;
+use crate::scenario::{NodeShape, Scenario, Workload};
+use crate::scrape::Timing;
+use evenkeel_core::random::Random;
+use evenkeel_core::units::Ratio;
+#[cfg(test)]
+use evenkeel_core::units::Resource;
+
+/// A run under way.
+pub(super) struct Run<'a> {
+    nodes: &'a [NodeShape],
+    simulation: &'a Simulation,
+    workloads: &'a [Arc<Workload>],
+    replicas: &'a Replicas,
+    policy: Box<dyn LoadPolicy>,
+    agenda: Agenda,
+    pods: Pods,
+    scheduler: Scheduler,
+    monitoring: Monitoring,
+    summary: SummaryBuilder,
+    random: Random,
+    /// Pods that kube-scheduler has not looked at yet, in their order.
+    queue: VecDeque<PodId>,
+    /// When it is done with the last one.
+    free: SignedDuration,
+    /// It has been put down when it takes the next.
+    is_woken: bool,
+}
+
+/// What all runs of a scenario share.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub scenario: &'a Scenario,
+    pub workloads: &'a [Arc<Workload>],
+    pub replicas: &'a Replicas,
+    /// The line of the summary.
+    pub line: Ratio,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(given: Given<'a>, policy: Box<dyn LoadPolicy>, seed: u64) -> Self {
+        let Given {
+            scenario,
+            workloads,
+            replicas,
+            line,
+        } = given;
+        let (nodes, simulation) = (&scenario.nodes[..], &scenario.simulation);
+        let random = Random::new(seed);
+        let percentage = simulation.percentage_of_nodes_to_score;
+        let pods = Pods::new(
+            workloads.to_vec(),
+            nodes.len(),
+            scenario.trace_offset,
+            random,
+        );
+        let mut agenda = Agenda::default();
+        agenda.add(SignedDuration::ZERO, Event::Scrape);
+        for (index, workload) in workloads.iter().enumerate() {
+            agenda.add(workload.arrival, Event::Resize(index));
+        }
+        Self {
+            nodes,
+            simulation,
+            workloads,
+            replicas,
+            policy,
+            agenda,
+            pods,
+            scheduler: Scheduler::new(nodes, workloads, percentage, random),
+            monitoring: Monitoring::new(Timing {
+                interval: simulation.interval,
+                window: simulation.window,
+            }),
+            summary: SummaryBuilder::new(line),
+            random,
+            queue: VecDeque::new(),
+            free: SignedDuration::ZERO,
+            is_woken: false,
+        }
+    }
+
+    /// Runs to the end.
+    pub(super) fn finish(mut self) -> Summary {
+        while self.advance() {}
+        self.summary.summary()
+    }
+
+    /// Takes the next event; false at the end of the run.
+    pub(super) fn advance(&mut self) -> bool {
+        let Some((now, event)) = self.agenda.next() else {
+            return false;
+        };
+        if now > self.simulation.duration {
+            return false;
+        }
+        match event {
+            Event::Scrape => self.scrape(now),
+            Event::Measured => self.policy.measured(&self.monitoring, now),
+            Event::Resize(index) => self.resize(index, now),
+            Event::Decide => self.decide(now),
+            Event::Noticed(pod) => self.noticed(pod, now),
+            Event::Bound(pod) => self.bound(pod, now),
+            Event::Started(pod) => self.started(pod, now),
+            Event::Gone(pod) => self.gone(pod, now),
+            Event::Retry(pod) => self.wait(pod, now),
+        }
+        true
+    }
+
+    fn scrape(&mut self, now: SignedDuration) {
+        let loads = self.pods.loads(self.nodes, now);
+        if now >= self.simulation.count_from {
+            self.summary.observe(now, &loads.nodes);
+        }
+        let given = loads.nodes.iter().map(|node| node.given).collect();
+        self.monitoring.scrape(now, given, loads.pods);
+        let Simulation {
+            interval, delay, ..
+        } = self.simulation;
+        self.agenda.add(now.saturating_add(*delay), Event::Measured);
+        self.agenda
+            .add(now.saturating_add(*interval), Event::Scrape);
+    }
+
+    fn resize(&mut self, index: usize, now: SignedDuration) {
+        let (wanted, next) = self.replicas.at(index, now);
+        let (made, surplus) = self.pods.resize(index, wanted);
+        for pod in surplus {
+            self.delete(pod, now);
+        }
+        for pod in made {
+            self.insert(pod, now);
+        }
+        if let Some(next) = next {
+            self.agenda.add(next, Event::Resize(index));
+        }
+    }
+
+    /// Puts a new Pod among those that wait. Of workloads that are created at one moment, controllers
+    /// make the Pods in no order, so a new one comes in between the others by chance.
+    fn insert(&mut self, pod: PodId, now: SignedDuration) {
+        let places = self.queue.len() + 1;
+        let step = u64::try_from(pod).unwrap_or(u64::MAX);
+        let place = self.random.stream("order").below(step, places);
+        self.queue.insert(place, pod);
+        self.wake(now);
+    }
+
+    fn wait(&mut self, pod: PodId, now: SignedDuration) {
+        if !self.pods.get(pod).is_deleted {
+            self.queue.push_back(pod);
+            self.wake(now);
+        }
+    }
+
+    fn wake(&mut self, now: SignedDuration) {
+        if !self.is_woken && !self.queue.is_empty() {
+            self.is_woken = true;
+            self.agenda.add(self.free.max(now), Event::Decide);
+        }
+    }
+
+    fn decide(&mut self, now: SignedDuration) {
+        self.is_woken = false;
+        if let Some(id) = self.queue.pop_front() {
+            self.free = now.saturating_add(self.simulation.decision);
+            let subject = self.pods.subject(id);
+            let node = self.scheduler.place(&subject, &mut *self.policy, now);
+            if let Some(node) = node {
+                self.summary.settled(subject.name, now);
+                self.pods.choose(id, node);
+                let noticed = self.free.saturating_add(self.simulation.notice);
+                self.agenda.add(noticed, Event::Noticed(id));
+                let bound = self.free.saturating_add(self.simulation.binding);
+                self.agenda.add(bound, Event::Bound(id));
+            } else {
+                self.summary.refused(subject.name, now);
+                let again = now.saturating_add(self.simulation.retry);
+                self.agenda.add(again, Event::Retry(id));
+            }
+        }
+        self.wake(now);
+    }
+
+    fn noticed(&mut self, id: PodId, now: SignedDuration) {
+        if let Some(node) = self.pods.get(id).node {
+            let subject = self.pods.subject(id);
+            self.policy.step(&subject, node, Step::Noticed, now);
+        }
+    }
+
+    fn bound(&mut self, id: PodId, now: SignedDuration) {
+        let Some(node) = self.pods.get(id).node else {
+            return;
+        };
+        if self.pods.get(id).is_deleted {
+            self.gone(id, now);
+            return;
+        }
+        let running = self.pods.bind(id, node, now);
+        self.policy
+            .step(&self.pods.subject(id), node, Step::Bound, now);
+        self.agenda.add(running, Event::Started(id));
+    }
+
+    fn started(&mut self, id: PodId, now: SignedDuration) {
+        let pod = self.pods.get(id);
+        if let (Some(node), Some(_)) = (pod.node, pod.lifecycle) {
+            let subject = self.pods.subject(id);
+            self.policy.step(&subject, node, Step::Started, now);
+        }
+    }
+
+    fn delete(&mut self, id: PodId, now: SignedDuration) {
+        self.queue.retain(|waiting| *waiting != id);
+        let (node, is_bound) = (
+            self.pods.get(id).node,
+            self.pods.get(id).lifecycle.is_some(),
+        );
+        let gone = self.pods.delete(id, now);
+        match node {
+            // The kubelet will not start what it finds deleted.
+            Some(_) if !is_bound => {}
+            Some(_) => self.agenda.add(gone, Event::Gone(id)),
+            None => self.summary.settled(&self.pods.get(id).name, now),
+        }
+    }
+
+    fn gone(&mut self, id: PodId, now: SignedDuration) {
+        if let Some(node) = self.pods.get(id).node {
+            let subject = self.pods.subject(id);
+            self.scheduler.forget(&self.workloads[subject.index], node);
+            self.policy.step(&subject, node, Step::Gone, now);
+        }
+        self.pods.remove(id);
+    }
+}
+
+#[cfg(test)]
+impl Run<'_> {
+    /// Holds the books of scheduler and kubelets against each other.
+    pub(super) fn check(&self) {
+        let assumed: u32 = self.scheduler.nodes().iter().map(|node| node.pods).sum();
+        let placed = self.pods.placed();
+        assert_eq!(usize::try_from(assumed).unwrap(), placed);
+        for node in self.scheduler.nodes() {
+            assert!(node.pods <= node.max_pods, "{}", node.name);
+            for resource in [Resource::Cpu, Resource::Memory, Resource::Disk] {
+                let (asked, most) = (node.requested[resource], node.allocatable[resource]);
+                assert!(asked <= most, "{}: {resource}", node.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Pods as policies are told of them, and the steps in their lives that are told.
+
+use std::sync::Arc;
+
+use crate::scenario::Workload;
+use evenkeel_core::placement::usage::PodName;
+
+/// The number of a Pod within a run, in the order of making.
+pub(super) type PodId = usize;
+
+/// A Pod as a policy is told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    pub id: PodId,
+    pub name: &'a PodName,
+    /// What it is a replica of, and that one's place in the scenario.
+    pub workload: &'a Arc<Workload>,
+    pub index: usize,
+}
+
+/// A step in the life of a Pod on the node at a position, as a watch tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// kube-scheduler has chosen the node, and calls its plugins with that.
+    Chosen,
+    /// kube-scheduler has called the extender with that, beside the placing of the next Pod.
+    Noticed,
+    Bound,
+    /// Its containers run.
+    Started,
+    Gone,
+}

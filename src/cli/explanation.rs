@@ -1,0 +1,265 @@
+//! An explanation for people: a table of loads with the verdicts, one of scores, and one of all the terms
+//! of a node.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment, Table};
+
+use crate::cli::figures::{in_unit, noun, title, unit, with_unit};
+use crate::cli::output::{Style, percent};
+use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::units::{Amount, Resource};
+use evenkeel_kubernetes::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
+
+pub(super) fn asks(explanation: &Explanation) -> String {
+    let mut stated = Vec::new();
+    let mut unsaid = Vec::new();
+    for (resource, asked) in explanation.demand.0.iter() {
+        let amount = with_unit(resource, Amount::new(asked.amount));
+        match (&*asked.source, resource) {
+            ("unknown", _) => unsaid.push(noun(resource)),
+            (_, Resource::Cpu) => stated.push(amount),
+            _ => stated.push(format!("{amount} of {}", noun(resource))),
+        }
+    }
+    match (&stated[..], &unsaid[..]) {
+        ([], _) => "It says nothing of what it needs: it is refused nowhere for its own sake, and scored as \
+                    kube-scheduler assumes."
+            .to_owned(),
+        (stated, []) => format!("It asks for {}.", stated.join(", ")),
+        (stated, unsaid) => format!(
+            "It asks for {}; it says nothing of {}.",
+            stated.join(", "),
+            unsaid.join(" and ")
+        ),
+    }
+}
+
+fn loads(explanation: &Explanation, style: Style) -> Table {
+    let header =
+        Resource::ALL.map(|resource| right(format!("{} \n{} ", title(resource), unit(resource))));
+    let mut cells = vec![Cell::new("Node")];
+    cells.extend(header);
+    cells.push(Cell::new("Verdict"));
+    let mut table = style.table(cells);
+    // A load ends with its mark, which parts it from the next one.
+    for column in table.column_iter_mut().skip(1) {
+        column.set_padding((0, 1));
+    }
+    for node in &explanation.nodes {
+        let mark = if node.estimated { " ~" } else { "" };
+        let mut cells = vec![Cell::new(format!("{}{mark}", node.name))];
+        for (resource, term) in node.resources.0.iter() {
+            cells.push(load(resource, term, explanation.headroom, style));
+        }
+        cells.push(verdict(node, style));
+        table.add_row(cells);
+    }
+    table
+}
+
+fn load(resource: Resource, term: &ResourceExplanation, limit: f64, style: Style) -> Cell {
+    let load = in_unit(resource, Amount::new(term.load));
+    let Some(capacity) = term.capacity else {
+        if term.pressed {
+            return style.bad(right(format!("{load}/–    !")));
+        }
+        return right(format!("{load}/–     "));
+    };
+    let capacity = in_unit(resource, Amount::new(capacity));
+    let part = term
+        .ratio_after
+        .map_or("–".to_owned(), |part| beside(part, limit));
+    let mark = if term.fits { ' ' } else { '!' };
+    let cell = right(format!("{load}/{capacity} {part:>3}{mark}"));
+    if term.fits { cell } else { style.bad(cell) }
+}
+
+/// A part in use, with as many digits as tell it from the limit.
+fn beside(part: f64, limit: f64) -> String {
+    let rounded = percent(part);
+    if percent(limit) == rounded {
+        format!("{:.1}%", part * 100.0)
+    } else {
+        rounded
+    }
+}
+
+fn verdict(node: &NodeExplanation, style: Style) -> Cell {
+    if !node.schedulable {
+        return Cell::new("closed");
+    }
+    if node.passes {
+        return style.good(Cell::new("passes"));
+    }
+    let refusing: Vec<&str> = Resource::ALL
+        .into_iter()
+        .filter(|resource| node.refused_by.iter().any(|by| by == resource.as_str()))
+        .map(noun)
+        .collect();
+    style.bad(Cell::new(format!("no: {}", refusing.join(", "))))
+}
+
+/// The loads with the verdict on each node, and what the marks in them mean.
+pub(super) fn print_loads(
+    explanation: &Explanation,
+    to: &mut dyn Write,
+    style: Style,
+) -> io::Result<()> {
+    writeln!(
+        to,
+        "Shown: load/capacity, and the part in use with the Pod there.\n"
+    )?;
+    writeln!(to, "{}\n", loads(explanation, style).trim_fmt())?;
+    print_marks(explanation, to)
+}
+
+/// Explains the marks that the table of loads has.
+fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> {
+    let terms = || {
+        let nodes = explanation.nodes.iter();
+        nodes.flat_map(|node| node.resources.0.values())
+    };
+    if terms().any(|term| !term.fits) {
+        writeln!(
+            to,
+            "!  too much: the resource for which the node is refused"
+        )?;
+    }
+    if explanation.nodes.iter().any(|node| node.estimated) {
+        writeln!(
+            to,
+            "~  not measured lately: the load is what the node's Pods ask for"
+        )?;
+    }
+    if terms().any(|term| term.capacity.is_none() && !term.pressed) {
+        writeln!(
+            to,
+            "–  of unknown capacity: the resource takes no part in the rules"
+        )?;
+    }
+    writeln!(to)
+}
+
+pub(super) fn print_scores(
+    explanation: &Explanation,
+    best: &str,
+    to: &mut dyn Write,
+    style: Style,
+) -> io::Result<()> {
+    let passing = explanation.nodes.iter().filter(|node| node.total.is_some());
+    writeln!(
+        to,
+        "Balance over the {} that pass: 10 uses them most evenly, 0 least ({}).\n",
+        passing.count(),
+        explanation.normalization
+    )?;
+    writeln!(to, "{}\n", scores(explanation, best, style).trim_fmt())?;
+    let total = if explanation.normalization == Normalization::Joint.as_str() {
+        "Total grades the weighted variance of all five at once, so that small differences in one\n\
+         of them are not blown up to the full scale; it is not the mean of the other grades."
+    } else {
+        "Total is the weighted mean of the other grades."
+    };
+    writeln!(
+        to,
+        "{total}\nSent is what kube-scheduler gets. Sum is that times 50 and what its own plugins give by \
+         requests, by a\nmodel of two of them; taints, affinity and topology are taken to be the same everywhere.\n"
+    )?;
+    writeln!(
+        to,
+        "Best for the balance of the cluster: {}.",
+        style.emphasis(best)
+    )
+}
+
+fn scores(explanation: &Explanation, best: &str, style: Style) -> Table {
+    let weights = &explanation.weights.0;
+    let header = Resource::ALL
+        .map(|resource| right(format!("{}\n× {:.2}", title(resource), weights[resource])));
+    let mut cells = vec![Cell::new("Node\nweight")];
+    cells.extend(header);
+    cells.extend([
+        right("Total"),
+        right("Sent"),
+        right("Sum\nmodelled"),
+        Cell::new(""),
+    ]);
+    let mut table = style.table(cells);
+    for node in explanation.nodes.iter().filter(|node| node.total.is_some()) {
+        let is_best = node.name == best;
+        let mut cells = vec![Cell::new(&node.name)];
+        let grades = node.resources.0.values().iter();
+        cells.extend(grades.map(|term| right(grade(term.score))));
+        cells.push(right(grade(node.total)));
+        cells.push(right(
+            node.score.map_or(String::new(), |score| score.to_string()),
+        ));
+        let sum = node.modelled_sum;
+        cells.push(right(sum.map_or(String::new(), |sum| sum.to_string())));
+        cells.push(Cell::new(if is_best { "best" } else { "" }));
+        table.add_row(
+            cells
+                .into_iter()
+                .map(|cell| if is_best { style.good(cell) } else { cell }),
+        );
+    }
+    table
+}
+
+fn right(text: impl Into<String>) -> Cell {
+    Cell::new(text.into()).set_alignment(CellAlignment::Right)
+}
+
+fn grade(score: Option<f64>) -> String {
+    score.map_or("–".to_owned(), |score| format!("{score:.2}"))
+}
+
+/// All the terms of one node, a line a resource.
+pub(super) fn print_terms(
+    explanation: &Explanation,
+    node: &NodeExplanation,
+    to: &mut dyn Write,
+    style: Style,
+) -> io::Result<()> {
+    let header = [
+        "", "Weight", "Capacity", "Measured", "Age", "Coming", "Gone", "Load", "Demand", "After",
+        "D", "S", "May come", "Demands",
+    ];
+    let mut table = style.table(header.into_iter().map(right));
+    for (resource, term) in node.resources.0.iter() {
+        let amount = |amount: u64| right(in_unit(resource, Amount::new(amount)));
+        let maybe = |found: Option<u64>| found.map_or_else(|| right("–"), amount);
+        let age = term
+            .age_seconds
+            .map_or("–".to_owned(), |age| format!("{age} s"));
+        let after = term.ratio_after.map_or("–".to_owned(), |after| {
+            let mark = if term.fits { "" } else { "!" };
+            format!("{}{mark}", beside(after, explanation.headroom))
+        });
+        table.add_row([
+            Cell::new(format!("{} ({})", title(resource), unit(resource))),
+            right(format!("{:.2}", explanation.weights.0[resource])),
+            maybe(term.capacity),
+            maybe(term.measured),
+            right(age),
+            amount(term.in_flight),
+            amount(term.gone),
+            amount(term.load),
+            amount(explanation.demand.0[resource].amount),
+            right(after),
+            right(grade(term.deviation.map(|deviation| deviation * 100.0))),
+            right(grade(term.score)),
+            amount(term.possible),
+            amount(term.demanded),
+        ]);
+    }
+    writeln!(to, "{}:\n", node.name)?;
+    writeln!(to, "{}\n", table.trim_fmt())?;
+    writeln!(
+        to,
+        "Load is measured + coming − gone; where nothing fresh is measured, the larger of the last measurement\n\
+         and of what the node\'s Pods demand. D is in points. May come is the demand of Pods that are counted\n\
+         elsewhere and whose node is not known yet."
+    )
+}

@@ -1,0 +1,22 @@
+//! A scenario from the file that a flag names, with the files that it names itself.
+
+use std::path::Path;
+
+use super::output::{self, Failure};
+use evenkeel_sandbox::scenario::Scenario;
+
+/// Reads a scenario; without a file it is the one that the program brings.
+pub(super) fn read(file: Option<&Path>) -> Result<Scenario, Failure> {
+    let Some(path) = file else {
+        return Ok(Scenario::mixed());
+    };
+    let text = output::read_input(path)?;
+    // Standard input stands in the folder that the program runs in.
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let traces = |named: &Path| {
+        let text = std::fs::read_to_string(folder.join(named));
+        text.map_err(|error| error.to_string())
+    };
+    Scenario::read(&text, &traces)
+        .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
+}

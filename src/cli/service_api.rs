@@ -1,0 +1,99 @@
+//! Asks the dashboard's API of a running service.
+//!
+//! It is asked past any proxy of the environment, and within limits of time and size.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use evenkeel_http_client::header::CONTENT_TYPE;
+use evenkeel_http_client::{Client, Error, Request, StatusCode, Trust, Uri, join};
+use http_body_util::Full;
+use serde::de::DeserializeOwned;
+
+use crate::cli::output::Failure;
+
+/// Time limit of one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Size limit of one answer: ten thousand targets are some 10 MB.
+const MOST: usize = 256 << 20;
+
+/// The address of a dashboard's listener.
+pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
+    evenkeel_http_client::server_address(text)
+        .map_err(|_| "accepted: an address such as http://127.0.0.1:8081".to_owned())
+}
+
+/// The API of one service.
+pub(super) struct ServiceApi<'a> {
+    base: &'a Uri,
+    client: Client,
+}
+
+impl<'a> ServiceApi<'a> {
+    /// The API behind the address of the dashboard's listener.
+    pub(super) fn new(base: &'a Uri) -> Result<Self, Failure> {
+        let client = if base.scheme_str() == Some("https") {
+            Client::new(Trust::System, None).map_err(Failure::work)?
+        } else {
+            Client::plain()
+        };
+        Ok(Self { base, client })
+    }
+
+    /// The answer of a path with these fields in its query.
+    pub(super) async fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> Result<T, Failure> {
+        let url = join(self.base, path, fields).map_err(Failure::call)?;
+        let request = Request::get(url.clone()).body(Full::default());
+        self.ask(&url, request.map_err(Failure::call)?).await
+    }
+
+    /// The answer to a body in JSON.
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Result<T, Failure> {
+        let url = join(self.base, path, fields).map_err(Failure::call)?;
+        let request = Request::post(url.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(body.into());
+        self.ask(&url, request.map_err(Failure::call)?).await
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        url: &Uri,
+        request: Request<Full<Bytes>>,
+    ) -> Result<T, Failure> {
+        let answer = self.client.send(request, PATIENCE).await;
+        let answer = answer.map_err(|error| self.unreachable(&error))?;
+        let status = answer.status();
+        let body = answer.bytes(MOST).await;
+        let body = body.map_err(|error| self.unreachable(&error))?;
+        if status != StatusCode::OK {
+            let text = String::from_utf8_lossy(&body);
+            let text: String = text.trim().chars().take(300).collect();
+            return Err(Failure::work(format_args!(
+                "{url} answers {status}: {text}"
+            )));
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            Failure::work(format_args!(
+                "{url} answers what is not understood: {error}"
+            ))
+        })
+    }
+
+    fn unreachable(&self, error: &Error) -> Failure {
+        let base = self.base;
+        Failure::work(format_args!(
+            "{base} does not answer: {error}\n  the service listens on the loopback address of its Pods only: \
+             kubectl -n evenkeel-system port-forward deploy/evenkeel 8081"
+        ))
+    }
+}

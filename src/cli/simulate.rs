@@ -1,0 +1,215 @@
+//! `evenkeel simulate`: policies of placement side by side on a scenario, over many seeds.
+//!
+//! The same Pods, loads and measurements for each policy, in virtual time; the service's own decisions
+//! are the code that it runs. What comes out are means with their confidence intervals, so that a
+//! difference that is chance does not look like one.
+
+mod picture;
+mod report;
+mod table;
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::forecast::output_file;
+use super::forecast::progress::Bar;
+use super::forecast::values::{Output, parse_output};
+use super::output::{self, Failure};
+use super::scenario_file;
+use super::settings::ConfigArgs;
+use crate::config::Config;
+use evenkeel_core::units::{Ratio, count_as_f64};
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
+use evenkeel_sandbox::simulation::replicas::Scaling;
+use evenkeel_sandbox::simulation::{Comparison, Summary};
+use report::{PolicyReport, Simulated};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel simulate --scenario examples/scenarios/simulate/herd.yaml --seeds 30
+  evenkeel simulate --scenario examples/scenarios/simulate/thesis-5-4.yaml --policy default,clbp,evenkeel
+  evenkeel simulate --scenario mine.yaml -o json -o herd.svg
+  evenkeel simulate --scenario mine.yaml --set scheduling.headroom=0.7
+  evenkeel simulate --scenario examples/scenarios/simulate/ds-hpa-day.yaml --policy default --scaling hpa,ds-hpa
+  evenkeel simulate --scenario nodes.yaml --simkube trace.mp --load-factor 0.6
+
+A scenario is a file as `evenkeel dev` reads it (examples/README.md names the fields), with a section for
+this command, of which every field may be left out:
+
+  simulation:
+    duration: 30m          how long it runs
+    countFrom: 0s          from when on figures are counted
+    apart: 0s              time between two replicas that a workload begins with
+    metrics:
+      interval: 15s        distance of two scrapes; loads are computed then, too
+      window: 60s          span of rates
+      delay: 5s            from a scrape until schedulers see it; less than the interval
+    scheduler:
+      decision: 5ms        time that kube-scheduler takes for one Pod
+      notice: 2ms          from there until an extender has the notice of the choice
+      binding: 50ms        from the decision until the kubelet has it and watches tell
+      retry: 10s           pause of a Pod that was refused
+      percentageOfNodesToScore: 100
+    source: where the scenario is from
+    reported: [what came out there]
+    assumed: [what the source is silent about]
+
+Workloads with `traffic` and `scale.cpu` have as many replicas as their HPA would give them, the same for all
+policies; `past` of the scenario is what teaches forecasts. Response times are of a model: each ready replica
+is a queue that serves perReplica requests a second. Spread is the standard deviation of the nodes' utilisation, its mean over time, in points of a
+percent; peak the highest utilisation of any node. With several seeds each figure is a mean, and after ±
+stands half of its 95 % confidence interval by Student's distribution. The same seeds give the same output.";
+
+/// Compare policies of placement on a scenario, in virtual time and over many seeds
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Nodes, workloads and what is simulated of them; `-` reads standard input [default: the scenario of
+    /// `evenkeel dev`]
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+
+    /// A trace of SimKube (version 2), whose objects take the place of the scenario's workloads
+    #[arg(long, value_name = "FILE")]
+    simkube: Option<PathBuf>,
+
+    /// Share of its demand that each Pod of a trace uses
+    #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = parse_factor, requires = "simkube")]
+    load_factor: f64,
+
+    /// Policies to compare: default, crane, target-load-packing, load-variation-risk, koordinator, clbp,
+    /// evenkeel [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    policy: Vec<PolicyName>,
+
+    /// Number of runs of each policy, each with noise, order and ties of its own
+    #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: u64,
+
+    /// The first seed; the others follow it
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    first_seed: u64,
+
+    /// Ways of scaling to compare: hpa, tes (floors by triple exponential smoothing with fixed factors), ds-hpa,
+    /// auto (as Evenkeel is shipped); placement is compared under each
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "hpa"
+    )]
+    scaling: Vec<Scaling>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg (svg alone draws to
+    /// standard output); may be repeated
+    #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
+    output: Vec<Output>,
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args {
+        scenario,
+        simkube,
+        load_factor,
+        policy,
+        seeds,
+        first_seed,
+        scaling,
+        config,
+        output,
+    } = args;
+    let config = Config::load(&config.sources([]))?;
+    let mut scenario = scenario_file::read(scenario.as_deref())?;
+    if let Some(path) = &simkube {
+        scenario = with_trace(scenario, path, load_factor)?;
+    }
+    for wanted in &output {
+        if let Output::Svg(path) = wanted {
+            output_file::check(path)?;
+        }
+    }
+    let own = OwnSettings {
+        policy: config.policy,
+        table: config.cluster.table,
+    };
+    let line = own.policy.headroom;
+    let begin = |scaling: &Scaling| Comparison::new(scenario.clone(), *scaling, own.clone(), line);
+    let comparisons = in_parallel(cores(), &distinct(&Scaling::ALL, &scaling), begin, |_| ());
+    let seeds: Vec<u64> = (first_seed..first_seed.saturating_add(seeds)).collect();
+    let policies = distinct(&PolicyName::ALL, &policy);
+    let simulated = simulate(&comparisons, &policies, &seeds, line.get());
+    for wanted in output {
+        match wanted {
+            Output::Numbers(format) => output::print(&simulated, format)?,
+            Output::Svg(path) => output_file::write(&path, picture::svg(&simulated))?,
+        }
+    }
+    Ok(())
+}
+
+/// The scenario with the workloads of a trace.
+fn with_trace(scenario: Scenario, path: &Path, factor: f64) -> Result<Scenario, Failure> {
+    let refuse = |what: &dyn Display| Failure::call(format_args!("{}: {what}", path.display()));
+    let trace = std::fs::read(path).map_err(|error| refuse(&error))?;
+    let factor = Ratio::new(factor).map_err(|error| refuse(&error))?;
+    let scenario = scenario.with_simkube(&trace, factor);
+    scenario.map_err(|error| refuse(&error))
+}
+
+fn parse_factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse::<f64>().ok();
+    factor
+        .filter(|factor| (0.0..=10.0).contains(factor))
+        .ok_or_else(|| "accepted: a number from 0 to 10, such as 0.7".to_owned())
+}
+
+/// Those that are named, each once and in the order in which they are shown; all where none is.
+fn distinct<T: Copy + PartialEq>(all: &[T], named: &[T]) -> Vec<T> {
+    let all = all.iter().copied();
+    all.filter(|one| named.is_empty() || named.contains(one))
+        .collect()
+}
+
+/// Runs all policies on all seeds under each way of scaling, on all cores.
+fn simulate(
+    comparisons: &[Comparison],
+    policies: &[PolicyName],
+    seeds: &[u64],
+    line: f64,
+) -> Simulated {
+    let entrants = comparisons
+        .iter()
+        .flat_map(|comparison| policies.iter().map(move |&policy| (comparison, policy)));
+    let entrants: Vec<(&Comparison, PolicyName)> = entrants.collect();
+    let jobs = entrants
+        .iter()
+        .flat_map(|&entrant| seeds.iter().map(move |&seed| (entrant, seed)));
+    let jobs: Vec<((&Comparison, PolicyName), u64)> = jobs.collect();
+    let bar = Mutex::new(Bar::new(true));
+    let all = count_as_f64(jobs.len());
+    let told = |done: usize| {
+        // A bar that panicked is shown no more.
+        if let Ok(mut bar) = bar.lock() {
+            bar.tell(count_as_f64(done) / all, "");
+        }
+    };
+    let work = |((comparison, policy), seed): &((&Comparison, PolicyName), u64)| {
+        comparison.run(*policy, *seed)
+    };
+    let mut runs = in_parallel(cores(), &jobs, work, told).into_iter();
+    if let Ok(mut bar) = bar.lock() {
+        bar.finish();
+    }
+    let policies = entrants.into_iter().filter_map(|(comparison, policy)| {
+        let summaries: Vec<Summary> = runs.by_ref().take(seeds.len()).collect();
+        PolicyReport::of(policy, comparison.scaling(), &summaries)
+    });
+    let policies = policies.collect();
+    Simulated::of(comparisons, policies, seeds, line)
+}

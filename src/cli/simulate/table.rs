@@ -1,0 +1,228 @@
+//! A comparison as tables for people, and in words where Evenkeel is not the best.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment};
+
+use super::report::{Background, PolicyReport, ScalingReport, Simulated};
+use crate::cli::figures;
+use crate::cli::output::{Report, Style, percent};
+use evenkeel_core::units::Resource;
+use evenkeel_sandbox::simulation::interval::Estimate;
+use evenkeel_sandbox::simulation::policies::PolicyName;
+
+/// A figure of a policy; less is better in every one.
+type Figure<'a> = &'a dyn Fn(&PolicyReport) -> Estimate;
+
+/// The figures of a policy that stand in one row.
+type Row = fn(&PolicyReport) -> Vec<Estimate>;
+
+/// Figures that differ by less are told as the same.
+const SHOWN: f64 = 0.05;
+
+impl Report for Simulated {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        self.print_head(to, style)?;
+        if !self.scalings.is_empty() {
+            self.print_scalings(to, style)?;
+        }
+        let resources = Resource::ALL.map(figures::title);
+        let spread: Row = |policy| policy.resources.iter().map(|part| part.spread).collect();
+        let peak: Row = |policy| policy.resources.iter().map(|part| part.peak).collect();
+        writeln!(
+            to,
+            "\n{}\n",
+            style.emphasis("Spread over the nodes, in points")
+        )?;
+        self.print_rows(&resources, spread, to, style)?;
+        writeln!(to, "\n{}\n", style.emphasis("Highest node, in percent"))?;
+        self.print_rows(&resources, peak, to, style)?;
+        let title = format!("Time over {}, and Pods that waited", percent(self.line));
+        writeln!(to, "\n{}\n", style.emphasis(&title))?;
+        let titles = [
+            "ANY NODE OVER, s",
+            "PODS REFUSED",
+            "TO THE END",
+            "LONGEST WAIT, s",
+        ];
+        let waits: Row = |policy| {
+            vec![
+                policy.seconds_over_line,
+                policy.refused,
+                policy.still_refused,
+                policy.longest_wait_seconds,
+            ]
+        };
+        self.print_rows(&titles, waits, to, style)?;
+        for line in self.verdict() {
+            writeln!(to, "\n{line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Simulated {
+    /// What was simulated, and what is behind it.
+    fn print_head(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let hours = self.duration_seconds / 3600.0;
+        let runs = match self.seeds.len() {
+            1 => "1 seed".to_owned(),
+            count => format!("{count} seeds, means ± half of the 95 % interval"),
+        };
+        let title = format!(
+            "{}: {} nodes, {hours:.1} h, {runs}",
+            self.scenario, self.nodes
+        );
+        writeln!(to, "{}", style.emphasis(&title))?;
+        let Background {
+            source,
+            reported,
+            assumed,
+        } = &self.background;
+        let source = source.iter().map(|line| ("Source", line));
+        let reported = reported.iter().map(|line| ("Reported", line));
+        let assumed = assumed.iter().map(|line| ("Assumed", line));
+        for (name, line) in source.chain(reported).chain(assumed) {
+            writeln!(to, "{name}: {line}")?;
+        }
+        Ok(())
+    }
+
+    /// A row for each way of scaling.
+    fn print_scalings(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let title = "Scaling, the same for all policies of placement";
+        writeln!(to, "\n{}\n", style.emphasis(title))?;
+        let mut table = style.table([
+            Cell::new("SCALING"),
+            right("CHANGES"),
+            right("REPLICA-HOURS"),
+            right("UNDER-PROVISIONED s"),
+            right("OVERLOADED s"),
+            right("RESPONSE ms"),
+            right("WORST ms"),
+        ]);
+        for ScalingReport {
+            scaling,
+            changes,
+            replica_hours,
+            under_provisioned_seconds,
+            overloaded_seconds,
+            responses,
+        } in &self.scalings
+        {
+            table.add_row([
+                Cell::new(scaling),
+                right(changes.to_string()),
+                right(format!("{replica_hours:.1}")),
+                right(format!("{under_provisioned_seconds:.0}")),
+                right(format!("{overloaded_seconds:.0}")),
+                right(format!("{:.1}", responses.mean_seconds * 1000.0)),
+                right(format!("{:.0}", responses.worst_seconds * 1000.0)),
+            ]);
+        }
+        writeln!(to, "{}", table.trim_fmt())
+    }
+
+    /// What a policy is called in a row: with who scaled, where there are several.
+    fn label(&self, policy: &PolicyReport) -> String {
+        if self.scalings.len() > 1 {
+            format!("{}, {}", policy.policy, policy.scaling)
+        } else {
+            policy.policy.to_owned()
+        }
+    }
+
+    /// A row for each policy, where the least of each column stands out.
+    fn print_rows(
+        &self,
+        titles: &[&str],
+        row: Row,
+        to: &mut dyn Write,
+        style: Style,
+    ) -> io::Result<()> {
+        let header = titles.iter().map(|title| right(*title));
+        let mut table = style.table([Cell::new("POLICY")].into_iter().chain(header));
+        let rows: Vec<Vec<Estimate>> = self.policies.iter().map(row).collect();
+        let least = |column: usize| {
+            let means = rows.iter().map(|row| row[column].mean);
+            means.fold(f64::INFINITY, f64::min)
+        };
+        for (policy, row) in self.policies.iter().zip(&rows) {
+            let cells = row.iter().enumerate().map(|(column, estimate)| {
+                let cell = right(told(*estimate));
+                if estimate.mean <= least(column) + SHOWN {
+                    style.good(cell)
+                } else {
+                    cell
+                }
+            });
+            table.add_row([Cell::new(self.label(policy))].into_iter().chain(cells));
+        }
+        writeln!(to, "{}", table.trim_fmt())
+    }
+
+    /// Where another policy than Evenkeel's has the lowest spread or peak.
+    fn verdict(&self) -> Vec<String> {
+        let own = PolicyName::Evenkeel.as_str();
+        // Placements are held against each other where the same Pods were placed.
+        let mut own = self.policies.iter().filter(|policy| policy.policy == own);
+        let (Some(ours), None) = (own.next(), own.next()) else {
+            return Vec::new();
+        };
+        if self.policies.len() < 2 {
+            return Vec::new();
+        }
+        let mut worse = Vec::new();
+        for (at, resource) in Resource::ALL.into_iter().enumerate() {
+            let noun = figures::noun(resource);
+            let spread = |policy: &PolicyReport| policy.resources[at].spread;
+            let peak = |policy: &PolicyReport| policy.resources[at].peak;
+            worse.extend(self.worse(ours, &spread, &format!("the spread of {noun}")));
+            worse.extend(self.worse(ours, &peak, &format!("the peak of {noun}")));
+        }
+        let lowest = "Evenkeel has the lowest spread and peak of every resource.".to_owned();
+        if worse.is_empty() {
+            return vec![lowest];
+        }
+        vec![format!(
+            "Evenkeel is not the lowest in {}.",
+            worse.join("; ")
+        )]
+    }
+
+    /// Who is lower than Evenkeel in a figure, and whether that may be chance.
+    fn worse(&self, ours: &PolicyReport, of: Figure<'_>, what: &str) -> Option<String> {
+        let others = self.policies.iter();
+        let best = others.min_by(|one, other| of(one).mean.total_cmp(&of(other).mean))?;
+        let (own, least) = (of(ours), of(best));
+        if own.mean <= least.mean + SHOWN {
+            return None;
+        }
+        let margins = own.margin95.zip(least.margin95);
+        let overlaps = margins
+            .is_some_and(|(own_margin, margin)| own.mean - own_margin <= least.mean + margin);
+        let chance = if overlaps {
+            ", within the intervals"
+        } else {
+            ""
+        };
+        Some(format!(
+            "{what} ({} against {} of {}{chance})",
+            told(own),
+            told(least),
+            best.policy
+        ))
+    }
+}
+
+fn right(text: impl Into<String>) -> Cell {
+    Cell::new(text.into()).set_alignment(CellAlignment::Right)
+}
+
+fn told(estimate: Estimate) -> String {
+    let Estimate { mean, margin95 } = estimate;
+    match margin95 {
+        Some(margin) => format!("{mean:.1} ± {margin:.1}"),
+        None => format!("{mean:.1}"),
+    }
+}

@@ -1,0 +1,250 @@
+//! `metrics.prometheus`: where it is, how it is spoken to, and what it is asked.
+//!
+//! Whatever is secret stands in a file that is named here, since the effective configuration is shown:
+//! a password in the URL and a credential among the headers are refused.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use evenkeel_http_client::header::{self, HeaderName};
+use evenkeel_http_client::{AddressError, HeaderMap, HeaderValue, Uri};
+
+use super::queries::QueriesSection;
+use crate::config::check::Checker;
+use crate::config::section::section;
+use crate::metrics::prometheus::{Connection, ExporterMatchers, Matchers, NodeLabel, Settings};
+use crate::metrics::{Access, Authorization, BODY_LIMIT, IdentityFiles};
+use evenkeel_kubernetes::written::Text;
+
+section! {
+    /// `metrics.prometheus` as it is written.
+    PrometheusSection {
+        // What kube-prometheus-stack and the Prometheus operator call their Service.
+        url: Text = "http://prometheus-operated.monitoring.svc:9090".into(),
+        headers: BTreeMap<String, Text> = BTreeMap::new(),
+        bearer_token_file: Option<Text> = None,
+        basic_auth: BasicAuthSection = BasicAuthSection::default(),
+        client_certificate: ClientCertificateSection = ClientCertificateSection::default(),
+        ca_file: Option<Text> = None,
+        // Four scrapes at the 30 s that the operator's chart sets.
+        window: Text = "2m".into(),
+        node_label: Option<Text> = None,
+        matchers: MatchersSection = MatchersSection::default(),
+        queries: QueriesSection = QueriesSection::default(),
+    }
+
+    /// `metrics.prometheus.basicAuth` as it is written.
+    BasicAuthSection {
+        username: Option<Text> = None,
+        password_file: Option<Text> = None,
+    }
+
+    /// `metrics.prometheus.clientCertificate` as it is written.
+    ClientCertificateSection {
+        certificate_file: Option<Text> = None,
+        key_file: Option<Text> = None,
+    }
+
+    /// `metrics.prometheus.matchers` as it is written.
+    MatchersSection {
+        all: Option<Text> = None,
+        node_exporter: Option<Text> = None,
+        cadvisor: Option<Text> = None,
+        kube_state_metrics: Option<Text> = None,
+        dcgm_exporter: Option<Text> = None,
+    }
+}
+
+/// Headers that say who calls have fields of their own, and those of the connection are the client's.
+const RESERVED: [HeaderName; 9] = [
+    header::AUTHORIZATION,
+    header::PROXY_AUTHORIZATION,
+    header::COOKIE,
+    header::HOST,
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::TRANSFER_ENCODING,
+    header::ACCEPT_ENCODING,
+];
+
+impl PrometheusSection {
+    pub(super) fn check(&self, patience: Duration, check: &mut Checker) -> Settings {
+        let Self {
+            url,
+            headers,
+            bearer_token_file,
+            basic_auth,
+            client_certificate,
+            ca_file,
+            window,
+            node_label,
+            matchers,
+            queries,
+        } = self;
+        Settings {
+            connection: Connection {
+                url: check_url(check, url.as_ref()),
+                headers: check_headers(check, headers),
+                access: Access {
+                    authorization: basic_auth.check(bearer_token_file.as_ref(), check),
+                    ca_file: ca_file.as_ref().map(path),
+                    identity: client_certificate.check(check),
+                },
+                timeout: patience,
+                body_limit: BODY_LIMIT,
+            },
+            window: check.duration("metrics.prometheus.window", window),
+            node_label: node_label
+                .as_ref()
+                .map_or(NodeLabel::Automatic, |label| check_label(check, label)),
+            matchers: matchers.check(check),
+            queries: queries.check(check),
+        }
+    }
+}
+
+impl BasicAuthSection {
+    /// The one way to say who calls, of the two.
+    fn check(&self, bearer_token_file: Option<&Text>, check: &mut Checker) -> Authorization {
+        const PATH: &str = "metrics.prometheus.basicAuth";
+        let Self {
+            username,
+            password_file,
+        } = self;
+        let basic = match (username, password_file) {
+            (None, None) => None,
+            (Some(Text(username)), Some(file)) if !username.contains(':') => {
+                Some(Authorization::Basic {
+                    username: username.clone(),
+                    password_file: path(file),
+                })
+            }
+            (Some(Text(username)), Some(_)) => {
+                let path = format!("{PATH}.username");
+                check.refuse_value(&path, username, "a name without a colon");
+                None
+            }
+            (Some(_), None) | (None, Some(_)) => {
+                check.refuse(PATH, "username and passwordFile are needed together");
+                None
+            }
+        };
+        match (basic, bearer_token_file) {
+            (Some(_), Some(_)) => {
+                check.refuse(
+                    PATH,
+                    "is not accepted beside metrics.prometheus.bearerTokenFile: either of the two",
+                );
+                Authorization::None
+            }
+            (Some(basic), None) => basic,
+            (None, Some(file)) => Authorization::Bearer(path(file)),
+            (None, None) => Authorization::None,
+        }
+    }
+}
+
+impl ClientCertificateSection {
+    fn check(&self, check: &mut Checker) -> Option<IdentityFiles> {
+        let Self {
+            certificate_file,
+            key_file,
+        } = self;
+        match (certificate_file, key_file) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => Some(IdentityFiles {
+                certificate: path(certificate),
+                key: path(key),
+            }),
+            (Some(_), None) | (None, Some(_)) => {
+                check.refuse(
+                    "metrics.prometheus.clientCertificate",
+                    "certificateFile and keyFile are needed together",
+                );
+                None
+            }
+        }
+    }
+}
+
+impl MatchersSection {
+    fn check(&self, check: &mut Checker) -> ExporterMatchers {
+        let Self {
+            all,
+            node_exporter,
+            cadvisor,
+            kube_state_metrics,
+            dcgm_exporter,
+        } = self;
+        let mut parse = |name, text: &Option<Text>| {
+            let text = text.as_ref().map_or("", AsRef::as_ref);
+            let path = format!("metrics.prometheus.matchers.{name}");
+            check.take(&path, text.parse(), Matchers::default())
+        };
+        ExporterMatchers {
+            all: parse("all", all),
+            node_exporter: parse("nodeExporter", node_exporter),
+            cadvisor: parse("cadvisor", cadvisor),
+            kube_state_metrics: parse("kubeStateMetrics", kube_state_metrics),
+            dcgm_exporter: parse("dcgmExporter", dcgm_exporter),
+        }
+    }
+}
+
+fn path(text: &Text) -> PathBuf {
+    PathBuf::from(text.as_ref())
+}
+
+fn check_headers(check: &mut Checker, given: &BTreeMap<String, Text>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, Text(value)) in given {
+        let path = format!("metrics.prometheus.headers.{name}");
+        let Ok(parsed) = HeaderName::try_from(name) else {
+            check.refuse(&path, "is no name of an HTTP header");
+            continue;
+        };
+        if RESERVED.contains(&parsed) {
+            check.refuse(
+                &path,
+                "is not accepted: metrics.prometheus.bearerTokenFile, basicAuth and \
+                 clientCertificate say who calls, and the connection's own headers are set by themselves",
+            );
+            continue;
+        }
+        match HeaderValue::try_from(value) {
+            Ok(value) => drop(headers.insert(parsed, value)),
+            Err(_) => check.refuse(&path, "holds characters that no HTTP header can hold"),
+        }
+    }
+    headers
+}
+
+/// Credentials are refused in a URL because the effective configuration and logs show it.
+fn check_url(check: &mut Checker, url: &str) -> Uri {
+    const PATH: &str = "metrics.prometheus.url";
+    evenkeel_http_client::server_address(url).unwrap_or_else(|error| {
+        match error {
+            AddressError::Credentials => check.refuse(
+                PATH,
+                format!(
+                    "{error}: metrics.prometheus.bearerTokenFile names a file with a token, and \
+                     metrics.prometheus.basicAuth a user and a file with a password"
+                ),
+            ),
+            AddressError::NotHttp => check.refuse_value(
+                PATH,
+                url,
+                "an http or https URL, such as http://prometheus.monitoring.svc:9090",
+            ),
+            AddressError::Port => check.refuse_value(PATH, url, "a port from 1 to 65535"),
+        }
+        Uri::default()
+    })
+}
+
+fn check_label(check: &mut Checker, Text(label): &Text) -> NodeLabel {
+    let label = label.parse().map(NodeLabel::Named);
+    check.take("metrics.prometheus.nodeLabel", label, NodeLabel::Automatic)
+}

@@ -1,0 +1,132 @@
+//! `metrics.prometheus.queries`: PromQL of the operator's own in the place of built-in queries.
+//!
+//! A query for nodes may name the one that dates its values: what Prometheus computes carries the
+//! time of the answer, by which an exporter that has died would look alive.
+
+use std::fmt;
+
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::config::check::Checker;
+use crate::metrics::Query;
+use crate::metrics::prometheus::Queries;
+use evenkeel_kubernetes::written::Text;
+
+/// The queries as they are written: one for some of [`Query::SETTABLE`], in their order; a query left
+/// out is the built-in one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct QueriesSection([Option<QuerySection>; Query::SETTABLE.len()]);
+
+/// One query as it is written: a text, or a mapping where its values are dated by another query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+enum QuerySection {
+    Plain(Text),
+    Dated(DatedSection),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DatedSection {
+    value: Text,
+    time: Text,
+}
+
+impl QueriesSection {
+    pub(super) fn check(&self, check: &mut Checker) -> Queries {
+        let Self(given) = self;
+        let mut queries = Queries::default();
+        let given = Query::SETTABLE.into_iter().zip(given);
+        for (query, section) in given.filter_map(|(query, one)| Some((query, one.as_ref()?))) {
+            let set = match section {
+                QuerySection::Plain(Text(promql)) => queries.set(query, promql),
+                QuerySection::Dated(DatedSection {
+                    value: Text(value),
+                    time: Text(time),
+                }) => queries.set_dated(query, value, time),
+            };
+            if let Err(error) = set {
+                let path = format!("metrics.prometheus.queries.{}", query.as_str());
+                check.refuse(&path, error);
+            }
+        }
+        queries
+    }
+}
+
+impl Serialize for QueriesSection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = Query::SETTABLE.into_iter().map(Query::as_str);
+        serializer.collect_map(names.zip(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for QueriesSection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QueriesVisitor;
+
+        impl<'de> Visitor<'de> for QueriesVisitor {
+            type Value = QueriesSection;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping from query names to PromQL")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut queries = QueriesSection::default();
+                while let Some(QueryName(position)) = map.next_key()? {
+                    queries.0[position] = map.next_value()?;
+                }
+                Ok(queries)
+            }
+        }
+
+        deserializer.deserialize_map(QueriesVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for QuerySection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QueryVisitor;
+
+        impl<'de> Visitor<'de> for QueryVisitor {
+            type Value = QuerySection;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("PromQL, or a mapping with `value` and `time`, both PromQL")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(QuerySection::Plain(text.into()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let fields = de::value::MapAccessDeserializer::new(map);
+                DatedSection::deserialize(fields).map(QuerySection::Dated)
+            }
+        }
+
+        deserializer.deserialize_any(QueryVisitor)
+    }
+}
+
+/// The name of a query, as its position in [`Query::SETTABLE`].
+struct QueryName(usize);
+
+impl<'de> Deserialize<'de> for QueryName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let mut names = Query::SETTABLE.into_iter().map(Query::as_str);
+        names
+            .position(|known| known == name)
+            .map(Self)
+            .ok_or_else(|| {
+                let known = Query::SETTABLE.map(|query| format!("`{}`", query.as_str()));
+                let known = known.join(", ");
+                de::Error::custom(format_args!(
+                    "unknown field `{name}`, expected one of {known}"
+                ))
+            })
+    }
+}

@@ -1,0 +1,24 @@
+//! What Pods use of the disks of their nodes, asked of each node's kubelet.
+//!
+//! cAdvisor has no figure of it under containerd, and no exporter knows emptyDirs. A kubelet adds them up
+//! for itself, at some cost, so each is asked every few minutes, a few at a time. It is asked at its own
+//! port, with the right `nodes/stats` that allows this and nothing else: through the API server's proxy
+//! it would take `nodes/proxy`, by which whoever has it may run commands in any Pod.
+
+mod agenda;
+mod asker;
+mod disks;
+mod source;
+
+pub use asker::{Asker, Kubelet, Settings};
+pub use disks::Disks;
+pub use source::WithDisks;
+
+use jiff::SignedDuration;
+
+/// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
+/// every emptyDir.
+pub const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
+
+/// An answer counts until two more could have come, with the time that their asking takes.
+pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(16);

@@ -1,0 +1,196 @@
+//! The series that an expression reads, found in its text, by which its values are dated.
+//!
+//! Prometheus dates what it computes by the time of the answer, however old the samples are that it
+//! was computed from. What is as old as its samples is `timestamp()` of the selectors themselves. So
+//! they are looked for: names that are neither functions nor keywords, and braces. Where the labels of
+//! the result are not those of the series, nothing says which time belongs to which value.
+
+/// Words that are no names of series. Functions and aggregations are known by the parenthesis, or the
+/// clause, that follows.
+const KEYWORDS: [&str; 16] = [
+    "and",
+    "or",
+    "unless",
+    "bool",
+    "offset",
+    "atan2",
+    "start",
+    "end",
+    "nan",
+    "inf",
+    "by",
+    "without",
+    "on",
+    "ignoring",
+    "group_left",
+    "group_right",
+];
+
+/// Words before a list of labels.
+const LABEL_LISTS: [&str; 6] = [
+    "by",
+    "without",
+    "on",
+    "ignoring",
+    "group_left",
+    "group_right",
+];
+
+/// Words by which the labels of a result become others than those of its series.
+const RELABELLING: [&str; 4] = ["label_replace", "label_join", "group_left", "group_right"];
+
+/// The selectors of an expression, without ranges, in the order of its text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Selectors {
+    pub(super) texts: Vec<String>,
+    /// True where labels of the result may be others than those of the series.
+    pub(super) relabelled: bool,
+}
+
+/// Looks for the selectors of `promql`; what Prometheus would refuse gives any.
+pub(super) fn selectors(promql: &str) -> Selectors {
+    let mut found = Selectors::default();
+    let mut rest = promql;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '"' | '\'' | '`' => quoted(rest, first),
+            '#' => rest.find('\n').unwrap_or(rest.len()),
+            '[' => enclosed(rest, '[', ']'),
+            '{' => {
+                let length = enclosed(rest, '{', '}');
+                found.add(&rest[..length]);
+                length
+            }
+            c if c.is_ascii_digit() || c == '$' => 1 + word(&rest[1..]),
+            c if is_of_word(c) => found.name(rest),
+            c => c.len_utf8(),
+        };
+        rest = &rest[length..];
+    }
+    found
+}
+
+impl Selectors {
+    /// Takes the word at the beginning, and gives the length of what it stands for.
+    fn name(&mut self, text: &str) -> usize {
+        let name = &text[..word(text)];
+        let lower = name.to_ascii_lowercase();
+        self.relabelled |= RELABELLING.contains(&&*lower);
+        let after = text[name.len()..].trim_start();
+        let skipped = text.len() - after.len();
+        if LABEL_LISTS.contains(&&*lower) && after.starts_with('(') {
+            return skipped + enclosed(after, '(', ')');
+        }
+        let clause = after[..word(after)].to_ascii_lowercase();
+        let is_aggregation = clause == "by" || clause == "without";
+        if KEYWORDS.contains(&&*lower) || is_aggregation || after.starts_with('(') {
+            return name.len();
+        }
+        let length = if after.starts_with('{') {
+            skipped + enclosed(after, '{', '}')
+        } else {
+            name.len()
+        };
+        self.add(&text[..length]);
+        length
+    }
+
+    fn add(&mut self, selector: &str) {
+        if !self.texts.iter().any(|known| known == selector) {
+            self.texts.push(selector.to_owned());
+        }
+    }
+}
+
+const fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == ':'
+}
+
+/// The length of the word at the beginning.
+fn word(text: &str) -> usize {
+    text.find(|c| !is_of_word(c)).unwrap_or(text.len())
+}
+
+/// The length of the string at the beginning, its quotes included.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quote != '`' => escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The length of what the bracket at the beginning encloses, both brackets included.
+fn enclosed(text: &str, open: char, close: char) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(c) = text[at..].chars().next() {
+        at += match c {
+            '"' | '\'' | '`' => quoted(&text[at..], c),
+            c => c.len_utf8(),
+        };
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth -= 1;
+            if depth == 0 {
+                return at;
+            }
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_are_told_from_functions_labels_ranges_and_strings() {
+        for (promql, expected) in [
+            ("node_load1", &["node_load1"][..]),
+            (r#"a{b="c}(d",e=~'f'} "#, &[r#"a{b="c}(d",e=~'f'}"#]),
+            (
+                "sum by (node, instance) (rate(cpu_total{$exporter,mode=\"idle\"}[$window]))",
+                &["cpu_total{$exporter,mode=\"idle\"}"],
+            ),
+            ("sum(rate(a[5m])) by ($node)", &["a"]),
+            ("avg without(cpu) (a:b:rate5m) # c\n* 1e3", &["a:b:rate5m"]),
+            ("a - on(node) b offset 5m > bool 0.5", &["a", "b"]),
+            ("max_over_time(a[1h:1m] @ start()) or a", &["a"]),
+            (
+                r#"{__name__="a"} and {"b.c", d="e"}"#,
+                &[r#"{__name__="a"}"#, r#"{"b.c", d="e"}"#],
+            ),
+            ("topk(3, a{}) + vector(1) + NaN", &["a{}"]),
+            ("1 + time()", &[]),
+            ("a{b=\"", &["a{b=\""]),
+            ("sum(((", &[]),
+        ] {
+            assert_eq!(selectors(promql).texts, expected, "{promql}");
+        }
+    }
+
+    #[test]
+    fn labels_that_are_rewritten_are_noticed() {
+        for (promql, relabelled) in [
+            ("sum by (node) (a)", false),
+            (r#"label_replace(a, "node", "$1", "host", "(.*)")"#, true),
+            ("a * on (instance) group_left (nodename) b", true),
+            (r#"a{b="label_replace"}"#, false),
+        ] {
+            assert_eq!(selectors(promql).relabelled, relabelled, "{promql}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_to_its_end(text in r#"[a-z_{}()\[\]"'`\\#$ ,=0-9é]{0,60}"#) {
+            let _ = selectors(&text);
+        }
+    }
+}
