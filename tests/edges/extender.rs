@@ -12,6 +12,7 @@ use crate::support::hostile;
 use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use evenkeel::cluster::ClusterState;
+use evenkeel::config::{Config, Sources};
 use evenkeel::server::paths::{BIND, FILTER, PREEMPT, PRIORITIZE};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
@@ -75,6 +76,45 @@ fn opted_in() -> ClusterState {
     let cluster = nodes();
     add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
     cluster
+}
+
+/// From the file to the answers: the headroom of a priority class, and a profile of the operator's own.
+#[tokio::test]
+async fn priority_classes_and_profiles_of_the_configuration_reach_the_scheduler() {
+    let file = "
+        apiVersion: config.evenkeel.dev/v1alpha1
+        kind: EvenkeelConfiguration
+        scheduling:
+          headroomByPriorityClass: {batch: 0.1}
+          profiles:
+            ingest: {weights: {cpu: 0, memory: 0, networkIo: 1, diskIo: 0, disk: 0}}";
+    let sources = Sources {
+        file: Some("config.yaml".into()),
+        ..Sources::default()
+    };
+    let policy = Config::parse(file, &sources).unwrap().policy;
+    let service = Asked::new(opted_in(), policy);
+    // Of both an eighth of the memory is used, which is more than a tenth.
+    let call = |name: &str, class: Value, profile: Value| {
+        json!({"NodeNames": ["node-0001", "node-0002"], "Pod": {
+            "metadata": {"name": name, "namespace": NAMESPACE, "uid": name,
+                "annotations": {"evenkeel.dev/profile": profile}},
+            "spec": {"priorityClassName": class, "containers": [
+                {"resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}]}}})
+    };
+    for (class, passes) in [(json!(null), 2), (json!("web"), 2), (json!("batch"), 0)] {
+        let call = call("classed", class.clone(), json!(null));
+        let answer = service.post(FILTER, call.to_string()).await;
+        assert_eq!(passed(&call, &answer).len(), passes, "{class}");
+    }
+    for (name, profile, used) in [("own", "ingest", "ingest"), ("unknown", "fast", "normal")] {
+        let call = call(name, json!(null), json!(profile));
+        let answer = service.post(PRIORITIZE, call.to_string()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+        let (_, explained) = service.explain(NAMESPACE, name).await;
+        let explained: Value = serde_json::from_slice(&explained).unwrap();
+        assert_eq!(explained["lastPrioritize"]["profile"], used, "{explained}");
+    }
 }
 
 fn asked_names(call: &Value) -> Vec<String> {

@@ -170,7 +170,6 @@ fn the_clean_up_may_only_put_back() {
 fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
-        manifests::grant(&plane.client, "deploy/overlays/overload-taints").await;
         let evenkeel = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
         let evenkeel = client(evenkeel).await;
         let node = json!({"metadata": {"name": TAINTED}});
@@ -179,10 +178,9 @@ fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
         let made = nodes.create(&PostParams::default(), &node).await;
         made.expect("the node is made");
         let foreign = taint("gpu", "NoSchedule");
-        let set = taints(&plane.client, &[&foreign]).await;
-        set.expect("the API server's own is taken away");
         let ours = taint("evenkeel.dev/overloaded", "NoSchedule");
-        // The guard of the base, obeyed at first, lets no taint through.
+        none_may_be_set(plane, &evenkeel, [&foreign, &ours]).await;
+        manifests::grant(&plane.client, "deploy/overlays/overload-taints").await;
         eventually("the component's guard is obeyed", async || {
             let answer = taints(&evenkeel, &[&foreign, &ours]).await;
             answer.map(drop).map_err(|error| error.to_string())
@@ -204,7 +202,23 @@ fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
             assert!(answer.is_ok(), "{allowed:?}: {answer:?}");
         }
         the_clean_up_takes_taints_away(plane, [&foreign, &softer, &ours]).await;
+        // The guard as it was, for whoever comes next on this control plane.
+        manifests::grant(&plane.client, "deploy/base").await;
+        none_may_be_set(plane, &evenkeel, [&foreign, &ours]).await;
     });
+}
+
+/// Waits until the guard of the base is obeyed; each trial begins without the taint, since one that stands
+/// already may stay.
+async fn none_may_be_set(plane: &ControlPlane, evenkeel: &Client, [foreign, ours]: [&Value; 2]) {
+    eventually("the base lets no taint through", async || {
+        let before = taints(&plane.client, &[foreign]).await;
+        before.expect("an administrator sets what he likes");
+        let answer = taints(evenkeel, &[foreign, ours]).await;
+        let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change no taint"));
+        holds(refused, || format!("{answer:?}"))
+    })
+    .await;
 }
 
 /// Takes one taint of Evenkeel away and sets none, beside one that is somebody else's.

@@ -102,7 +102,6 @@ pub(super) fn is_read(key: &str) -> bool {
     key.starts_with(PREFIX)
         || key.starts_with(KEDA_PAUSED)
         || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
-        || CONTROL_PLANE.contains(&key)
 }
 
 /// An annotation whose value is not accepted.

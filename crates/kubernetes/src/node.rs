@@ -185,7 +185,7 @@ impl Node {
     pub fn is_of_control_plane(&self) -> bool {
         CONTROL_PLANE
             .iter()
-            .any(|role| self.metadata.labels.contains_key(*role) || self.spec.taints.have(role))
+            .any(|role| self.labels.contains_key(*role) || self.spec.taints.have(role))
     }
 }
 

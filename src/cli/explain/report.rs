@@ -48,6 +48,7 @@ impl Explained<'_> {
             last_notice,
             overloaded,
             now,
+            overloaded,
         } = explained;
         let owner = workload.as_ref().map_or(String::new(), |owner| {
             format!(" of {} {}", owner.kind, owner.name)
@@ -60,6 +61,9 @@ impl Explained<'_> {
         writeln!(to, "{}\n", explanation::asks(now))?;
         for warning in &now.warnings {
             writeln!(to, "Warning: {warning}\n")?;
+        }
+        for (node, taint) in overloaded {
+            writeln!(to, "{node} is overloaded, and tainted {taint}.")?;
         }
         for past in [last_filter, last_prioritize].into_iter().flatten() {
             writeln!(to, "{}", answered(past))?;

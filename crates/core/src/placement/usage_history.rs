@@ -49,6 +49,10 @@ impl UsageHistory {
             cell.count = cell.count.saturating_add(1);
             return;
         }
+        if self.cells.len() == self.cells.capacity() {
+            // Doubling would leave half of the memory of ten thousand workloads empty.
+            self.cells.reserve_exact(SIZES);
+        }
         self.cells.push(Cell {
             slot,
             resource,
@@ -184,6 +188,19 @@ mod tests {
             Some(8)
         );
         assert_eq!(of(&[4; 20]).usual(Resource::Memory), None);
+    }
+
+    #[test]
+    fn a_workload_takes_less_than_a_kilobyte_whatever_its_pods_do() {
+        let mut history = UsageHistory::default();
+        for minute in 0..240 {
+            for value in 0..100_u64 {
+                let resource = Resource::ALL[usize::try_from(value % 5).unwrap()];
+                history.add(resource, Amount::new(value.pow(5)), at(minute));
+            }
+        }
+        let bytes = history.cells.capacity() * size_of::<Cell>();
+        assert!(bytes <= 1024, "{bytes}");
     }
 
     #[test]

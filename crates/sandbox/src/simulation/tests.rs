@@ -20,6 +20,7 @@ pub(super) fn own() -> OwnSettings {
             headroom_by_priority_class: BTreeMap::new(),
             profile_threshold: share(0.15),
             no_headroom: NoHeadroom::Reject,
+            nodes_to_score: NodesToScore::ALL,
             relax_after: Some(SignedDuration::from_mins(5)),
             scoring: Scoring {
                 normalization: Normalization::Joint,
