@@ -48,6 +48,8 @@ pub enum Identity {
     Signer,
     /// The clean-up, which puts back bounds that nobody holds any more.
     CleanUp,
+    /// What kubelets are asked as; no Pod runs by it.
+    Kubelets,
 }
 
 impl Identity {
@@ -58,6 +60,7 @@ impl Identity {
             Self::Service => "evenkeel",
             Self::Signer => "evenkeel-signer",
             Self::CleanUp => "evenkeel-restore",
+            Self::Kubelets => "evenkeel-kubelets",
         }
     }
 }
@@ -163,10 +166,20 @@ const FURTHER: &[Access<'static>] = &[
         subresource: Some("status"),
         ..everywhere(Kind::CronHpa, &["patch"])
     },
-    // What Pods use of the disks, which the kubelets let those read who have this right.
+    // What Pods use of the disks: in the name of an account that may read nothing else.
     Access {
+        identity: Identity::Kubelets,
         subresource: Some("stats"),
         ..everywhere(Kind::Node, &["get"])
+    },
+    Access {
+        subresource: Some("token"),
+        ..own(
+            Kind::ServiceAccount,
+            &["create"],
+            &["evenkeel-kubelets"],
+            Need::Always,
+        )
     },
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),

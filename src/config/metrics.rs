@@ -33,8 +33,8 @@ section! {
 
     /// `metrics.kubelet` as it is written.
     KubeletSection {
-        // Where kubelet puts what a Pod knows the API server and says who it is by.
-        token_file: Text = "/var/run/secrets/kubernetes.io/serviceaccount/token".into(),
+        token_file: Option<Text> = None,
+        // Where kubelet puts what a Pod knows the API server by.
         ca_file: Text = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt".into(),
     }
 
@@ -130,7 +130,9 @@ impl KubeletSection {
         } = self;
         kubelet::Settings {
             access: Access {
-                authorization: Authorization::Bearer(token_file.as_ref().into()),
+                authorization: token_file.as_ref().map_or(Authorization::None, |file| {
+                    Authorization::Bearer(file.as_ref().into())
+                }),
                 ca_file: Some(ca_file.as_ref().into()),
                 identity: None,
             },

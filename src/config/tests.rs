@@ -775,6 +775,8 @@ fn kubelets_tell_the_use_of_disks_unless_queries_do_or_the_source_is_another() {
             assert_eq!(queries.pods[Resource::Disk].is_some(), query, "{yaml}");
         }
     }
+    let given = load("{}").unwrap().metrics.kubelet.unwrap().access;
+    assert_eq!(given.authorization, Authorization::None, "tokens are made");
     let longer = load("metrics: {maxAge: 30m}").unwrap().cluster.table;
     assert_eq!(longer.disk_max_age, SignedDuration::from_mins(30));
     let own = load("metrics: {kubelet: {tokenFile: /a, caFile: /b}}").unwrap();

@@ -29,6 +29,12 @@ pub enum MetricsError {
         /// Its fault; never its content.
         cause: String,
     },
+    /// The API server makes no token of this ServiceAccount.
+    #[error("no token of the ServiceAccount {account}: {cause}")]
+    Token {
+        account: &'static str,
+        cause: String,
+    },
     /// No connection: refused, no such host, TLS handshake failed.
     #[error("cannot connect: {}", chain(.0.as_ref()))]
     Connect(#[source] Box<dyn Error + Send + Sync>),
@@ -139,7 +145,7 @@ impl MetricsError {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Client(_) => "ClientSetup",
-            Self::Credentials { .. } => "Credentials",
+            Self::Credentials { .. } | Self::Token { .. } => "Credentials",
             Self::Connect(_) => "Connect",
             Self::Timeout => "Timeout",
             Self::Transport(_) => "Transport",

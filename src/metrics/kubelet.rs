@@ -9,10 +9,12 @@ mod agenda;
 mod asker;
 mod disks;
 mod source;
+mod tokens;
 
 pub use asker::{Asker, Kubelet, Settings};
 pub use disks::Disks;
 pub use source::WithDisks;
+pub use tokens::Tokens;
 
 use jiff::SignedDuration;
 

@@ -185,7 +185,7 @@ fn listed(names: &[String]) -> String {
 /// What a comparison of the names in `round` with those of the cluster's nodes shows by itself.
 #[must_use]
 pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
-    let measured = round.usage.node_names();
+    let measured = names_in(round);
     let owned = |names: Vec<&&str>| names.into_iter().map(|name| (*name).to_owned()).collect();
     let unmeasured: Vec<String> = owned(names.difference(&measured).collect());
     let unmatched: Vec<String> = owned(measured.difference(names).collect());
@@ -209,9 +209,22 @@ pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
 /// What mends that nodes are not measured, by the labels of the `series` of a probe.
 #[must_use]
 pub fn advise(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Option<Finding> {
-    let measured = round.usage.node_names();
+    let measured = names_in(round);
     let found = nodes.iter().filter(|node| measured.contains(&*node.name));
     better_label(nodes, series, found.count())
+}
+
+/// The names of nodes in what the source measured; what kubelets told is theirs by the cluster's own word.
+fn names_in(round: &Round) -> BTreeSet<&str> {
+    let by_kubelets = has_asked(round, |query| query == Query::KubeletDisk);
+    let columns = round.usage.nodes.iter();
+    let of_source = columns.filter(|(resource, _)| !by_kubelets || *resource != Resource::Disk);
+    let names = of_source.flat_map(|(_, column)| column.keys());
+    names.map(|name| &**name).collect()
+}
+
+fn has_asked(round: &Round, which: impl Fn(Query) -> bool) -> bool {
+    round.reports.iter().any(|report| which(report.query))
 }
 
 fn partial_answers(round: &Round) -> Option<Finding> {
@@ -244,10 +257,9 @@ fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
     let columns = &round.usage.nodes;
     let any = columns.values().iter().any(|column| !column.is_empty());
     let asked = |resource| {
-        let mut queries = round.reports.iter().map(|report| report.query);
-        queries.any(|query| {
-            query == Query::Node(resource)
-                || (resource == Resource::Disk && query == Query::KubeletDisk)
+        let by_kubelets = |query| resource == Resource::Disk && query == Query::KubeletDisk;
+        has_asked(round, |query| {
+            query == Query::Node(resource) || by_kubelets(query)
         })
     };
     Resource::ALL
@@ -521,6 +533,22 @@ mod tests {
         assert!(told[0].starts_with("2 series speak of"), "{told:?}");
         assert!(told[0].contains("(nodeCpu)"), "{told:?}");
         assert!(told[0].contains("metrics.prometheus.matchers"), "{told:?}");
+    }
+
+    #[test]
+    fn a_node_that_only_its_kubelet_tells_of_is_not_measured() {
+        let mut round = measured(&["node-1"]);
+        let mut disk = Resources::default();
+        disk[Resource::Disk] = round.usage.node("node-1")[Resource::Disk];
+        Arc::make_mut(&mut round.usage).insert_node("node-2", &disk);
+        round
+            .reports
+            .push(report(Query::KubeletDisk, Dropped::default()));
+        let told = texts(&check(&nodes(2), &round, &[]));
+        assert!(
+            told[0].starts_with("1 of 2 nodes have no measurement"),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::parts::{Parts, Tasks, lasting};
 use crate::cluster::ClusterState;
 use crate::cluster::state::NodeContact;
-use crate::metrics::kubelet::{Asker, Disks, Kubelet, WithDisks};
+use crate::metrics::kubelet::{Asker, Disks, Kubelet, Tokens, WithDisks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
@@ -90,7 +90,8 @@ fn with_disks(
     };
     let disks = Disks::default();
     let (clock, metrics) = (parts.cluster.clock(), parts.instruments.measuring.clone());
-    let asker = Asker::new(settings, disks.clone(), clock, metrics);
+    let tokens = Tokens::new(parts.client.clone(), &parts.replica.namespace);
+    let asker = Asker::new(settings, Some(tokens), disks.clone(), clock, metrics);
     let (cluster, cancel) = (parts.cluster.clone(), cancel.clone());
     tasks.spawn(async move {
         let asking = asker.run(|| kubelets(&cluster));
@@ -173,4 +174,54 @@ fn source(parts: &Parts) -> anyhow::Result<Sources> {
         }
         Source::None => (Arc::new(NoMetrics), None),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::placement::node_table;
+    use evenkeel_kubernetes::capacities::Capacities;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Settings;
+
+    #[test]
+    fn a_kubelet_is_reached_where_its_node_says() {
+        let cluster = ClusterState::new(Settings {
+            table: node_table::Settings::default(),
+            capacities: Capacities::default(),
+            caps_as_demand: false,
+            expects_metrics: true,
+        });
+        let internal = |address: &str| json!({"type": "InternalIP", "address": address});
+        for (name, addresses, port) in [
+            ("a", vec![internal("10.0.0.1"), internal("fd00::1")], 10_260),
+            ("b", vec![internal("fd00::2")], 0),
+            ("c", Vec::new(), 10_250),
+        ] {
+            let node = json!({
+                "metadata": {"name": name},
+                "status": {
+                    "addresses": addresses,
+                    "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+                },
+            });
+            let node = serde_json::from_value(node).unwrap();
+            cluster.apply_node(&node, cluster.now());
+        }
+        let reached = |node: &str, address: &str, port| Kubelet {
+            node: node.into(),
+            address: address.parse().unwrap(),
+            port,
+        };
+        let both = [
+            reached("a", "10.0.0.1", Some(10_260)),
+            reached("b", "fd00::2", None),
+        ];
+        assert_eq!(kubelets(&cluster), both);
+        cluster.remove_node("a");
+        assert_eq!(kubelets(&cluster), both[1..]);
+        cluster.retain_nodes(|_| false);
+        assert_eq!(kubelets(&cluster), []);
+    }
 }

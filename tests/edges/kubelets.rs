@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,12 +12,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
-use evenkeel::metrics::kubelet::{Asker, Disks, Kubelet, Settings, WithDisks};
+use evenkeel::metrics::kubelet::{Asker, Disks, Kubelet, Settings, Tokens, WithDisks};
 use evenkeel::metrics::{
     Access, Asking, Authorization, Limits, Metrics, MetricsSource, NoMetrics, Round,
 };
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::{Amount, Resource};
+use hyper::{Request, Response};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -80,10 +82,44 @@ impl Files {
     }
 }
 
+/// An API server that makes the tokens `of-evenkeel`, counted, or refuses.
+fn tokens(made: &Arc<AtomicUsize>, may: bool) -> Tokens {
+    let made = Arc::clone(made);
+    let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+        let path = request.uri().path().to_owned();
+        assert_eq!(
+            path,
+            "/api/v1/namespaces/keel/serviceaccounts/evenkeel-kubelets/token"
+        );
+        made.fetch_add(1, Ordering::SeqCst);
+        let (status, body) = if may {
+            let token =
+                json!({"token": "of-evenkeel", "expirationTimestamp": "2026-01-01T00:00:00Z"});
+            (201, json!({"spec": {"audiences": []}, "status": token}))
+        } else {
+            let body = json!({"status": "Failure", "message": "not you", "reason": "Forbidden", "code": 403});
+            (403, body)
+        };
+        let body = kube::client::Body::from(body.to_string().into_bytes());
+        let response = Response::builder().status(status).body(body).unwrap();
+        async move { Ok::<_, Infallible>(response) }
+    });
+    Tokens::new(kube::Client::new(service, "default"), "keel")
+}
+
 /// An asker of these kubelets, running, with the rounds that it feeds and its metrics.
 fn start(settings: Settings, kubelets: Vec<(String, u16)>) -> (Asking, Metrics) {
+    start_with(settings, None, kubelets)
+}
+
+fn start_with(
+    settings: Settings,
+    tokens: Option<Tokens>,
+    kubelets: Vec<(String, u16)>,
+) -> (Asking, Metrics) {
     let (disks, metrics) = (Disks::default(), Metrics::default());
-    let asker = Asker::new(settings, disks.clone(), Clock::real(), metrics.clone());
+    let clock = Clock::real();
+    let asker = Asker::new(settings, tokens, disks.clone(), clock, metrics.clone());
     let known = move || {
         let one = |(node, port): &(String, u16)| Kubelet {
             node: node.as_str().into(),
@@ -140,6 +176,31 @@ async fn a_kubelet_tells_what_pods_use_and_images_do_not_count() {
     assert_eq!(node.value, Amount::new(42));
     let web = round.usage.of_pod("shop", "web", Resource::Disk);
     assert_eq!(web, Some(Amount::new(30)));
+}
+
+/// It is shown no token of the replica's own, and one token serves all.
+#[tokio::test]
+async fn kubelets_are_asked_in_the_name_of_an_account_that_may_nothing_else() {
+    let authority = certificate();
+    let mut nodes = Vec::new();
+    for name in ["a", "b", "c"] {
+        let port = serve_tls(&authority, None, kubelet(name)).await;
+        nodes.push((name.to_owned(), port));
+    }
+    let files = Files::new(&authority, "unused");
+    let mut settings = files.settings();
+    settings.access.authorization = Authorization::None;
+    let made = Arc::new(AtomicUsize::new(0));
+    let given = Some(tokens(&made, true));
+    let (mut asking, _) = start_with(settings.clone(), given, nodes.clone());
+    measured(&mut asking, 3).await;
+    assert_eq!(made.load(Ordering::SeqCst), 1);
+    let (_, metrics) = start_with(settings, Some(tokens(&made, false)), nodes);
+    let line = r#"query_failures_total{query="kubeletDisk",reason="Credentials"} 3"#;
+    until(line, async || {
+        exported(&metrics).contains(line).then_some(())
+    })
+    .await;
 }
 
 /// Each leaves the disk of its node unmeasured, and is told by its reason.

@@ -546,7 +546,7 @@ fn the_kinds_that_are_installed_are_those_of_the_code() {
 
 #[test]
 fn granted_is_what_the_code_calls_and_nothing_else() {
-    for identity in [Identity::Service, Identity::Signer] {
+    for identity in [Identity::Service, Identity::Signer, Identity::Kubelets] {
         let mut needed = access(identity, Need::Always);
         needed.extend(access(identity, Need::SelfManagedCertificates));
         needed.extend(access(identity, Need::AuthenticatedMetrics));

@@ -18,7 +18,7 @@ use evenkeel::metrics::prometheus::{
     WorkloadName, Workloads,
 };
 use evenkeel::metrics::self_check::{self, Finding, NodeIdentity};
-use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Round};
+use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Query, Round};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
@@ -82,8 +82,12 @@ fn configuration(exporter: SocketAddr) -> String {
 }
 
 fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusSource> {
+    Arc::new(PrometheusSource::new(settings(prometheus, matchers)))
+}
+
+fn settings(prometheus: &Prometheus, matchers: &str) -> Settings {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Arc::new(PrometheusSource::new(Settings {
+    Settings {
         connection: Connection {
             url: prometheus.url.clone(),
             headers: HeaderMap::new(),
@@ -98,7 +102,7 @@ fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusSource> {
             ..ExporterMatchers::default()
         },
         queries: Queries::default(),
-    }))
+    }
 }
 
 /// Samples until `wanted` is content, and says at the end what it last missed.
@@ -202,6 +206,7 @@ async fn the_default_queries_measure_a_real_prometheus() {
     counters_that_begin_anew_are_no_load(&source, &prometheus, &exporter).await;
 
     exporter.gone.lock().unwrap().push(2);
+    an_operators_own_query_grows_old_with_its_series(&prometheus).await;
     a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
 }
 
@@ -237,6 +242,38 @@ async fn counters_that_begin_anew_are_no_load(
             return Err("the window holds the restart".to_owned());
         }
         near("cpu of web-1", Some(used), 400.0)
+    })
+    .await;
+}
+
+/// A mean over the window has a value of a node whose exporter is gone, at the time of every answer.
+async fn an_operators_own_query_grows_old_with_its_series(prometheus: &Prometheus) {
+    let mut settings = settings(prometheus, r#"job!="tenant""#);
+    for (query, promql) in [
+        (
+            Query::Node(Resource::Memory),
+            "max by ($node) (avg_over_time(node_memory_MemTotal_bytes{$exporter}[$window]))",
+        ),
+        (
+            Query::Node(Resource::Cpu),
+            "max by ($node) (avg_over_time(node_memory_MemTotal_bytes{$exporter}[$window]) \
+             - avg_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]))",
+        ),
+    ] {
+        settings.queries.set(query, promql).unwrap();
+    }
+    let source = Arc::new(PrometheusSource::new(settings));
+    until(&source, prometheus, |round| {
+        for resource in [Resource::Memory, Resource::Cpu] {
+            let at = |node| Some(round.usage.node(node)[resource]?.at);
+            let (Some(dead), Some(alive)) = (at("node-2"), at("node-1")) else {
+                return Err(format!("{resource} is not measured"));
+            };
+            if alive.duration_since(dead) < SignedDuration::from_secs(3) {
+                return Err(format!("{resource} of the dead node looks fresh"));
+            }
+        }
+        Ok(())
     })
     .await;
 }

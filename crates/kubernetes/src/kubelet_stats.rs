@@ -116,21 +116,29 @@ pub fn disk_use(body: &[u8]) -> Result<DiskUse, SummaryError> {
 mod tests {
     use super::*;
 
-    const RECORDED: &[u8] = include_bytes!("../../../tests/fixtures/metrics/stats-summary.json");
+    const RECORDED: &[u8] =
+        include_bytes!("../../../tests/fixtures/exporters/stats-summary-containerd.json");
 
     #[test]
-    fn the_use_of_pods_is_read_and_images_are_not() {
+    fn the_use_of_pods_is_read_and_images_and_volumes_in_memory_are_not() {
         let found = disk_use(RECORDED).unwrap();
-        assert_eq!(found.node, "cluster-1-25-3-control-plane");
-        assert_eq!(found.at.to_string(), "2022-11-11T07:58:06Z");
+        assert_eq!(found.node, "datagen-1-35");
+        assert_eq!(found.at.to_string(), "2026-06-26T10:14:35Z");
         let used: Vec<(&str, &str, u64)> = found
             .pods
             .iter()
             .map(|pod| (&*pod.namespace, &*pod.name, pod.bytes))
             .collect();
-        // 8,192 of its layer, 16,437,248 of logs, and a file of its volumes.
-        let manager = "kube-controller-manager-cluster-1-25-3-control-plane";
-        assert_eq!(used, [("kube-system", manager, 16_449_536)]);
+        // Layers, logs and 4096 bytes of the Pod's own; the volume of the second one's token is in memory.
+        let (scraper, own) = (13_287_424 + 4096, 4096);
+        assert_eq!(
+            used,
+            [
+                ("kube-system", "etcd-datagen-1-35", 40_960 + 20_480 + own),
+                ("scraper", "e2e-scraper-5f97dc94d8-vkcjl", scraper + own),
+                ("scraper", "e2e-statefulset-0", 28_672 + own),
+            ]
+        );
         assert_eq!(found.unmeasured, 0);
     }
 

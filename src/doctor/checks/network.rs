@@ -1,5 +1,5 @@
-//! NetworkPolicies: callers have to get in, and Evenkeel out to Prometheus. They are judged as
-//! written; the network's obedience cannot be seen.
+//! NetworkPolicies: callers have to get in, and Evenkeel out to Prometheus and to the kubelets. They are
+//! judged as written; the network's obedience cannot be seen.
 
 use std::collections::BTreeMap;
 
@@ -39,10 +39,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             "kubectl apply -f deploy/base/network-policy.yaml",
         )]);
     }
-    let mut found: Vec<Finding> = [callers(&ours), prometheus(evidence, &ours)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let found = [
+        callers(&ours),
+        prometheus(evidence, &ours),
+        kubelets(evidence, &ours),
+    ];
+    let mut found: Vec<Finding> = found.into_iter().flatten().collect();
     if found.is_empty() {
         found.push(Finding::ok(
             NETWORK,
@@ -98,6 +100,31 @@ fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
     })
 }
 
+/// Finding where the port of kubelets that are to be asked is closed.
+fn kubelets(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
+    const PORT: i32 = 10250;
+    evidence.config()?.metrics.kubelet.as_ref()?;
+    (!lets_out(ours, PORT)?).then(|| {
+        Finding::warning(
+            NETWORK,
+            format!("no NetworkPolicy lets Evenkeel out to the kubelets at port {PORT}"),
+            "kubectl apply -f deploy/base/network-policy.yaml, or set metrics.disk: none in the \
+             configuration",
+        )
+    })
+}
+
+/// True where egress to the port is open; `None` where nothing bounds egress.
+fn lets_out(ours: &[(&str, &NetworkPolicySpec)], port: i32) -> Option<bool> {
+    let mut bounded = ours
+        .iter()
+        .filter(|(_, spec)| concerns(spec, "Egress"))
+        .peekable();
+    bounded.peek()?;
+    let mut rules = bounded.flat_map(|(_, spec)| spec.egress.iter().flatten());
+    Some(rules.any(|rule| opens(rule.ports.as_deref(), port, None)))
+}
+
 /// Finding where the port of Prometheus is closed.
 fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
     let Source::Prometheus(prometheus) = &evidence.config()?.metrics.source else {
@@ -109,14 +136,7 @@ fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> O
         (None, Some("https")) => 443,
         (None, _) => 80,
     };
-    let mut bounded = ours
-        .iter()
-        .filter(|(_, spec)| concerns(spec, "Egress"))
-        .peekable();
-    bounded.peek()?;
-    let mut rules = bounded.flat_map(|(_, spec)| spec.egress.iter().flatten());
-    let open = rules.any(|rule| opens(rule.ports.as_deref(), port, None));
-    (!open).then(|| {
+    (!lets_out(ours, port)?).then(|| {
         Finding::warning(
             NETWORK,
             format!("no NetworkPolicy lets Evenkeel out to Prometheus at port {port}"),

@@ -8,6 +8,7 @@ use super::wording::count;
 use crate::cluster::access::Identity;
 use crate::doctor::Finding;
 use crate::doctor::Right;
+use crate::metrics::Authorization;
 use evenkeel_kubernetes::kinds::Kind;
 
 const RIGHTS: &str = "rights";
@@ -29,11 +30,16 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     };
     let config = evidence.config();
     let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
+    // With another token than one that is made, who may what is its own.
+    let asks_kubelets = config
+        .and_then(|config| config.metrics.kubelet.as_ref())
+        .is_some_and(|kubelets| kubelets.access.authorization == Authorization::None);
     let needed = |right: &&Right| {
         (!right.for_certificates || evidence.makes_certificates())
             && (!right.for_second_scheduler || has_second_scheduler)
             && (!right.for_external_metrics || is_asked_for_external_metrics(right, evidence))
             && (!is_for_metrics(right) || evidence.authenticates_metrics())
+            && (!is_for_kubelets(right) || asks_kubelets)
     };
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
     let missing: Vec<&Right> = needed
@@ -94,6 +100,11 @@ fn is_for_metrics(right: &Right) -> bool {
             .any(|kind| right.group == kind.group() && right.resource == kind.plural())
 }
 
+/// True for a right by which kubelets are asked.
+fn is_for_kubelets(right: &Right) -> bool {
+    right.account == Identity::Kubelets.account() || right.resource == "serviceaccounts/token"
+}
+
 /// The manifest that grants it.
 fn file(right: &Right) -> &'static str {
     if right.for_certificates {
@@ -104,6 +115,8 @@ fn file(right: &Right) -> &'static str {
         CUSTOM_KINDS
     } else if is_for_metrics(right) {
         "deploy/base/rbac-metrics.yaml"
+    } else if is_for_kubelets(right) {
+        "deploy/base/rbac-kubelets.yaml"
     } else if right.for_second_scheduler {
         "deploy/components/second-scheduler/rbac.yaml"
     } else {

@@ -12,6 +12,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::agenda::Agenda;
 use super::disks::Disks;
+use super::tokens::Tokens;
 use crate::metrics::access::{Access, AccessClient};
 use crate::metrics::api_call::refusal;
 use crate::metrics::error::MetricsError;
@@ -63,6 +64,7 @@ pub struct Asker {
 
 struct Client {
     access: AccessClient,
+    tokens: Option<Tokens>,
     timeout: Duration,
 }
 
@@ -74,13 +76,21 @@ struct Asked {
 }
 
 impl Asker {
-    /// One that has asked nobody yet and puts what it hears into `disks`.
+    /// One that has asked nobody yet and puts what it hears into `disks`. It shows `tokens` where the
+    /// settings name nothing to show.
     #[must_use]
-    pub fn new(settings: Settings, disks: Disks, clock: Clock, metrics: Metrics) -> Self {
+    pub fn new(
+        settings: Settings,
+        tokens: Option<Tokens>,
+        disks: Disks,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Self {
         let Settings { access, timeout } = settings;
         Self {
             client: Arc::new(Client {
                 access: AccessClient::new(access),
+                tokens,
                 timeout,
             }),
             disks,
@@ -184,7 +194,10 @@ impl Client {
         let port = port.unwrap_or(PORT);
         let uri = Uri::try_from(format!("https://{host}:{port}/stats/summary"));
         let uri = uri.map_err(|error| unaskable(error.into()))?;
-        let (http, authorization) = self.access.open(&uri).await?;
+        let (http, mut authorization) = self.access.open(&uri).await?;
+        if let (Some(tokens), None) = (&self.tokens, &authorization) {
+            authorization = Some(tokens.header().await?);
+        }
         // The next question comes in minutes, and a connection to each of 5,000 nodes would wait for it.
         let mut request = Request::get(uri).header(CONNECTION, "close");
         if let Some(value) = authorization {

@@ -13,7 +13,7 @@ use super::largest::Largest;
 use super::mean::MeanLoad;
 use super::near::{Near, Possible};
 use crate::placement::node_load::NodeLoad;
-use crate::units::{Amount, Resources};
+use crate::units::{Amount, Resource, Resources};
 
 /// Nodes that are copied together when one of them changes.
 const CHUNK: usize = 32;
@@ -73,9 +73,14 @@ impl NodeState {
         })
     }
 
-    /// True where a fresh measurement of some resource is there.
+    /// True where a fresh measurement of some resource is there. Disk alone is none: it may be measured
+    /// apart from the others, and says nothing of them while their source is away.
     fn is_measured(&self) -> bool {
-        self.freshness.values().contains(&Freshness::Fresh)
+        let mut others = self
+            .freshness
+            .iter()
+            .filter(|(resource, _)| *resource != Resource::Disk);
+        others.any(|(_, freshness)| *freshness == Freshness::Fresh)
     }
 }
 
@@ -110,7 +115,7 @@ impl NodeSet {
         self.index.is_empty()
     }
 
-    /// The number of nodes with a fresh measurement of some resource.
+    /// The number of nodes with a fresh measurement of some resource other than disk.
     #[must_use]
     pub const fn measured(&self) -> usize {
         self.measured

@@ -94,6 +94,24 @@ fn disk_is_believed_for_as_long_as_it_may_take_to_be_measured_again() {
     }
 }
 
+#[test]
+fn a_disk_alone_does_not_make_a_node_measured() {
+    let mut table = table();
+    let measured = Measurement {
+        value: Amount::new(7),
+        at: at(0),
+        window: SignedDuration::ZERO,
+    };
+    for (resource, nodes) in [(Resource::Disk, 0), (Resource::Memory, 1)] {
+        let mut row = Resources::default();
+        row[resource] = Some(measured);
+        let mut sample = UsageSample::default();
+        sample.insert_node("a", &row);
+        table.apply_sample(Arc::new(sample), at(0));
+        assert_eq!(table.nodes().measured(), nodes, "{resource}");
+    }
+}
+
 /// A Pod that ended after the disk was last looked at is in its figure until the next one.
 #[test]
 fn an_ended_pod_is_taken_off_an_old_measurement_of_the_disk() {
