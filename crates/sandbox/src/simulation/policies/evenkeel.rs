@@ -2,7 +2,7 @@
 //! default plugins with the weight of the shipped configuration.
 //!
 //! Measurements, notices, bindings and starts reach the table as the service's watches, queries and calls bring
-//! them. All namespaces have opted in, and no Pod claims more than it demands.
+//! them. All namespaces have opted in, so that what Pods claim counts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::{Near, NodeFacts, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::pod::Pod;
@@ -40,6 +41,8 @@ pub(super) struct Evenkeel {
     verdicts: VerdictCache,
     /// The Pods of each workload as kube-scheduler sends them, but for name and UID.
     templates: Vec<Pod>,
+    /// The demand of each workload's Pods as it counts for others.
+    counted: Vec<Resources<Amount>>,
     /// The facts of Pods that are there.
     pods: BTreeMap<PodId, Known>,
     refused_since: BTreeMap<PodId, Timestamp>,
@@ -73,13 +76,20 @@ impl Evenkeel {
         let namespaces = scenario.namespaces().into_iter();
         let namespaces = namespaces.map(|name| (name.into(), Arc::clone(&opted_in)));
         let names = scenario.nodes.iter().map(|node| Arc::from(&*node.name));
+        let templates: Vec<Pod> = scenario.workloads.iter().map(template).collect();
+        let largest = table.nodes().largest();
+        let counted = templates.iter().map(|pod| {
+            let demand = demand(pod, own.policy.caps_as_demand);
+            demand.counted(&demand.claims(), &largest)
+        });
         Self {
+            counted: counted.collect(),
+            templates,
             names: names.collect(),
             policy: own.policy.clone(),
             table,
             namespaces: Arc::new(namespaces.collect()),
             verdicts: VerdictCache::default(),
-            templates: scenario.workloads.iter().map(template).collect(),
             pods: BTreeMap::new(),
             refused_since: BTreeMap::new(),
         }
@@ -106,7 +116,7 @@ impl Evenkeel {
 
     /// Takes a Pod that kube-scheduler asks about: what an earlier answer made of it no longer holds.
     fn ask(&mut self, pod: &Subject<'_>, now: Timestamp) {
-        let facts = facts(pod.name, pod.workload.demand);
+        let facts = facts(pod.name, self.counted[pod.index]);
         self.table.ask(&uid(pod.id), &facts, now);
     }
 
@@ -213,7 +223,7 @@ impl LoadPolicy for Evenkeel {
             Step::Bound => {
                 let known = Known {
                     name: pod.name.clone(),
-                    demand: pod.workload.demand,
+                    demand: self.counted[pod.index],
                     bound: now,
                     started: None,
                 };
@@ -288,7 +298,6 @@ fn template(workload: &Workload) -> Pod {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_kubernetes::demand::demand;
 
     #[test]
     fn the_extender_finds_the_demand_of_the_scenario_in_the_pods() {
