@@ -48,7 +48,6 @@ impl Explained<'_> {
             last_notice,
             overloaded,
             now,
-            overloaded,
         } = explained;
         let owner = workload.as_ref().map_or(String::new(), |owner| {
             format!(" of {} {}", owner.kind, owner.name)
@@ -70,9 +69,6 @@ impl Explained<'_> {
         }
         if let Some(Notice { at, node }) = last_notice {
             writeln!(to, "{at:.0}  kube-scheduler chose {node}.")?;
-        }
-        for (node, taint) in overloaded {
-            writeln!(to, "{node} is overloaded: it has the taint {taint}.")?;
         }
         let terms = |past: &Option<PastVerdict>| past.as_ref()?.terms.clone();
         let shown = terms(last_prioritize).or_else(|| terms(last_filter));

@@ -30,7 +30,6 @@ pub(super) fn own() -> OwnSettings {
             caps_as_demand: false,
             default_capacity: Resources::default(),
             scheduler_name: None,
-            nodes_to_score: NodesToScore::ALL,
             max_age: SignedDuration::from_mins(3),
         },
         table: node_table::Settings::default(),
