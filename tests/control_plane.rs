@@ -25,6 +25,7 @@ mod scenarios {
     mod leadership;
     mod outage;
     mod placement;
+    mod preemption;
     mod resource_metrics;
     mod scaling;
     mod signals;
