@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::selectors::with_matcher;
+
 /// Matchers as they stand between the braces of a selector; empty for none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matchers(Box<str>);
@@ -100,7 +102,8 @@ impl ExporterMatchers {
         }
     }
 
-    /// Fills the placeholders of a query in.
+    /// Fills the placeholders of a query in, and puts the matchers for all exporters into selectors
+    /// without one: where a server holds several clusters, that is what keeps them apart.
     pub(super) fn fill(&self, query: String) -> String {
         let Self {
             all,
@@ -115,6 +118,13 @@ impl ExporterMatchers {
             ("$state", kube_state_metrics),
             ("$dcgm", dcgm_exporter),
         ];
+        let query = match &*all.0 {
+            "" => query,
+            all => {
+                let is_placed = |text: &str| places.iter().any(|(place, _)| text.contains(place));
+                with_matcher(&query, all, |selector| !is_placed(selector))
+            }
+        };
         places.into_iter().fold(query, |query, (place, own)| {
             let both = [&*all.0, &*own.0];
             let both: Vec<&str> = both.into_iter().filter(|text| !text.is_empty()).collect();
@@ -150,6 +160,20 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Matchers>().is_ok(), good, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_matchers_for_all_are_in_selectors_that_somebody_wrote_without_a_place_for_them() {
+        let matchers = ExporterMatchers {
+            all: r#"cluster="k""#.parse().unwrap(),
+            cadvisor: r#"job="kubelet""#.parse().unwrap(),
+            ..ExporterMatchers::default()
+        };
+        let query = r#"sum(rate(http_total{ns="x"}[2m])) / a{$cadvisor} + b"#;
+        assert_eq!(
+            matchers.fill(query.to_owned()),
+            r#"sum(rate(http_total{ns="x",cluster="k"}[2m])) / a{cluster="k",job="kubelet"} + b{cluster="k"}"#
+        );
     }
 
     #[test]

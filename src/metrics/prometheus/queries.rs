@@ -11,7 +11,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
-use super::selectors::{Selectors, selectors};
+use super::selectors::selectors;
 use crate::metrics::query::Query;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -174,10 +174,11 @@ impl NodeQuery {
     /// # Errors
     /// The text does not tell which series are behind which value.
     pub fn of(promql: &str) -> Result<Self, QueryTimeError> {
-        let Selectors { texts, relabelled } = selectors(promql);
-        if relabelled {
+        let found = selectors(promql);
+        if found.relabelled {
             return Err(QueryTimeError::Relabelled);
         }
+        let texts = found.texts(promql);
         let times: Vec<String> = texts.iter().map(|text| newest(text)).collect();
         let sampled = match &times[..] {
             [] => return Err(QueryTimeError::NoSeries),

@@ -5,6 +5,8 @@
 //! they are looked for: names that are neither functions nor keywords, and braces. Where the labels of
 //! the result are not those of the series, nothing says which time belongs to which value.
 
+use std::ops::Range;
+
 /// Words that are no names of series. Functions and aggregations are known by the parenthesis, or the
 /// clause, that follows.
 const KEYWORDS: [&str; 16] = [
@@ -42,7 +44,8 @@ const RELABELLING: [&str; 4] = ["label_replace", "label_join", "group_left", "gr
 /// The selectors of an expression, without ranges, in the order of its text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Selectors {
-    pub(super) texts: Vec<String>,
+    /// Where they stand.
+    spans: Vec<Range<usize>>,
     /// True where labels of the result may be others than those of the series.
     pub(super) relabelled: bool,
 }
@@ -50,29 +53,69 @@ pub(super) struct Selectors {
 /// Looks for the selectors of `promql`; what Prometheus would refuse gives any.
 pub(super) fn selectors(promql: &str) -> Selectors {
     let mut found = Selectors::default();
-    let mut rest = promql;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
+    let mut at = 0;
+    while let Some(first) = promql[at..].chars().next() {
+        let rest = &promql[at..];
+        at += match first {
             '"' | '\'' | '`' => quoted(rest, first),
             '#' => rest.find('\n').unwrap_or(rest.len()),
             '[' => enclosed(rest, '[', ']'),
             '{' => {
                 let length = enclosed(rest, '{', '}');
-                found.add(&rest[..length]);
+                found.spans.push(at..at + length);
                 length
             }
             c if c.is_ascii_digit() || c == '$' => 1 + word(&rest[1..]),
-            c if is_of_word(c) => found.name(rest),
+            c if is_of_word(c) => found.name(rest, at),
             c => c.len_utf8(),
         };
-        rest = &rest[length..];
     }
     found
 }
 
+/// The expression with `matcher` in every selector that `needs` it.
+pub(super) fn with_matcher(promql: &str, matcher: &str, needs: impl Fn(&str) -> bool) -> String {
+    let (mut text, mut at) = (String::with_capacity(promql.len()), 0);
+    for span in selectors(promql).spans {
+        let selector = &promql[span.clone()];
+        text.push_str(&promql[at..span.start]);
+        at = span.end;
+        if !needs(selector) {
+            text.push_str(selector);
+            continue;
+        }
+        match selector.strip_suffix('}').map(str::trim_end) {
+            None => text.extend([selector, "{", matcher, "}"]),
+            Some(before) => {
+                let comma = if before.ends_with(['{', ',']) {
+                    ""
+                } else {
+                    ","
+                };
+                text.extend([before, comma, matcher, "}"]);
+            }
+        }
+    }
+    text.push_str(&promql[at..]);
+    text
+}
+
 impl Selectors {
-    /// Takes the word at the beginning, and gives the length of what it stands for.
-    fn name(&mut self, text: &str) -> usize {
+    /// Their texts in `promql`, each once.
+    pub(super) fn texts<'p>(&self, promql: &'p str) -> Vec<&'p str> {
+        let mut texts = Vec::new();
+        for span in &self.spans {
+            let text = &promql[span.clone()];
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
+
+    /// Takes the word at the beginning of `text`, which stands at `at`, and gives the length of what it
+    /// stands for.
+    fn name(&mut self, text: &str, at: usize) -> usize {
         let name = &text[..word(text)];
         let lower = name.to_ascii_lowercase();
         self.relabelled |= RELABELLING.contains(&&*lower);
@@ -91,14 +134,8 @@ impl Selectors {
         } else {
             name.len()
         };
-        self.add(&text[..length]);
+        self.spans.push(at..at + length);
         length
-    }
-
-    fn add(&mut self, selector: &str) {
-        if !self.texts.iter().any(|known| known == selector) {
-            self.texts.push(selector.to_owned());
-        }
     }
 }
 
@@ -171,7 +208,7 @@ mod tests {
             ("a{b=\"", &["a{b=\""]),
             ("sum(((", &[]),
         ] {
-            assert_eq!(selectors(promql).texts, expected, "{promql}");
+            assert_eq!(selectors(promql).texts(promql), expected, "{promql}");
         }
     }
 
@@ -187,10 +224,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_matcher_is_put_into_every_selector_that_needs_it() {
+        for (promql, expected) in [
+            ("a", r#"a{k="1"}"#),
+            ("a {}", r#"a {k="1"}"#),
+            (r#"a{b="c"}"#, r#"a{b="c",k="1"}"#),
+            (r#"a{b="c", }[5m]"#, r#"a{b="c",k="1"}[5m]"#),
+            (
+                r#"{__name__="a"} or b"#,
+                r#"{__name__="a",k="1"} or b{k="1"}"#,
+            ),
+            (
+                r#"sum by (a) (rate(a{$own,b="}"}[5m])) / on (a) c"#,
+                r#"sum by (a) (rate(a{$own,b="}"}[5m])) / on (a) c{k="1"}"#,
+            ),
+            ("1 + time()", "1 + time()"),
+        ] {
+            let found = with_matcher(promql, r#"k="1""#, |text| !text.contains("$own"));
+            assert_eq!(found, expected, "{promql}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_read_to_its_end(text in r#"[a-z_{}()\[\]"'`\\#$ ,=0-9é]{0,60}"#) {
             let _ = selectors(&text);
+            assert_eq!(with_matcher(&text, "k", |_| false), text);
         }
     }
 }
