@@ -9,7 +9,7 @@
 //! writes the Pod may have written while the webhook was away. A Pod is judged by its own claims as they stand, but in the sums that
 //! others are judged by they count only as [`counted`](Demand::counted) says.
 
-mod annotation;
+pub(crate) mod annotation;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -101,14 +101,6 @@ impl fmt::Display for ExcessiveClaim {
 }
 
 impl Demand {
-    /// The value of the annotation that tells this demand.
-    #[must_use]
-    pub(crate) fn annotation(&self) -> String {
-        annotation::write(&self.amounts, |resource| {
-            self.sources[resource] == DemandSource::History
-        })
-    }
-
     /// The parts that are claims; `None` where a number is checked or nobody tells it.
     #[must_use]
     pub fn claims(&self) -> Resources<Option<Amount>> {

@@ -8,16 +8,18 @@ use serde::Deserialize;
 
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// The value of the annotation for these amounts, in millicores, bytes and bytes per second.
-pub(super) fn write(amounts: &Resources<Amount>, is_history: impl Fn(Resource) -> bool) -> String {
-    let mut parts: Vec<String> = amounts
+/// The value of the annotation for this demand, in millicores, bytes and bytes per second; `used` says
+/// which parts are what other Pods used.
+pub(crate) fn write(demand: &Resources<Amount>, used: &Resources<bool>) -> String {
+    let mut parts: Vec<String> = demand
         .iter()
         .map(|(resource, amount)| format!("\"{resource}\":{}", amount.get()))
         .collect();
-    let history = Resource::ALL
-        .into_iter()
-        .filter(|&resource| is_history(resource));
-    let history: Vec<String> = history.map(|resource| format!("\"{resource}\"")).collect();
+    let history: Vec<String> = used
+        .iter()
+        .filter(|(_, used)| **used)
+        .map(|(resource, _)| format!("\"{resource}\""))
+        .collect();
     if !history.is_empty() {
         parts.push(format!("\"history\":[{}]", history.join(",")));
     }
@@ -55,14 +57,14 @@ pub(super) fn history(text: &str) -> Resources<Option<Amount>> {
 mod tests {
     use super::*;
 
-    fn written(is_history: impl Fn(Resource) -> bool) -> String {
+    fn written(used: [bool; 5]) -> String {
         let amounts = Resources::new([100, 1 << 30, 0, 5, u64::MAX]).map(Amount::new);
-        write(&amounts, is_history)
+        write(&amounts, &Resources::new(used))
     }
 
     #[test]
     fn it_is_compact_and_names_every_resource() {
-        let text = written(|_| false);
+        let text = written([false; 5]);
         let expected = r#"{"cpu":100,"memory":1073741824,"networkIo":0,"diskIo":5,"disk":18446744073709551615}"#;
         assert_eq!(text, expected);
         assert_eq!(history(&text), Resources::default());
@@ -70,8 +72,7 @@ mod tests {
 
     #[test]
     fn only_what_other_pods_used_is_read_again() {
-        let known = [Resource::Cpu, Resource::NetworkIo];
-        let text = written(|resource| !known.contains(&resource));
+        let text = written([false, true, false, true, true]);
         assert!(
             text.ends_with(r#","history":["memory","diskIo","disk"]}"#),
             "{text}"
