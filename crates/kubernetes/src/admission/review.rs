@@ -227,7 +227,8 @@ fn annotate(
     {
         demand = demand_beside(pod, caps, &used(name, controller));
     }
-    let has_history = demand.sources.values().contains(&DemandSource::History);
+    let history = demand.sources.map(|source| source == DemandSource::History);
+    let has_history = history.values().contains(&true);
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
     let known = declared.filter(|name| policy.profiles.get(name).is_some());
@@ -254,7 +255,7 @@ fn annotate(
     let annotations = BTreeMap::from([
         (PROFILE, profile.clone()),
         (PROFILE_SOURCE, source.to_owned()),
-        (DEMAND, annotation::write(&demand)),
+        (DEMAND, annotation::write(&demand.amounts, history)),
     ]);
     let warnings = invalid
         .iter()

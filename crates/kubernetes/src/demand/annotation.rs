@@ -6,19 +6,18 @@
 
 use serde::Deserialize;
 
-use super::{Demand, DemandSource};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// The value of the annotation for this demand, in millicores, bytes and bytes per second.
-pub(crate) fn write(demand: &Demand) -> String {
+/// The value of the annotation for this demand, in millicores, bytes and bytes per second; `used` says
+/// which parts are what other Pods used.
+pub(crate) fn write(demand: &Resources<Amount>, used: Resources<bool>) -> String {
     let mut parts: Vec<String> = demand
-        .amounts
         .iter()
         .map(|(resource, amount)| format!("\"{resource}\":{}", amount.get()))
         .collect();
-    let history = demand.sources.iter();
-    let history: Vec<String> = history
-        .filter(|(_, source)| **source == DemandSource::History)
+    let history: Vec<String> = used
+        .iter()
+        .filter(|(_, used)| **used)
         .map(|(resource, _)| format!("\"{resource}\""))
         .collect();
     if !history.is_empty() {
@@ -58,19 +57,14 @@ pub(super) fn history(text: &str) -> Resources<Option<Amount>> {
 mod tests {
     use super::*;
 
-    fn demand(sources: [DemandSource; 5]) -> Demand {
+    fn written(used: [bool; 5]) -> String {
         let amounts = Resources::new([100, 1 << 30, 0, 5, u64::MAX]).map(Amount::new);
-        Demand {
-            amounts,
-            assumed: amounts,
-            sources: Resources::new(sources),
-            invalid: Vec::new(),
-        }
+        write(&amounts, Resources::new(used))
     }
 
     #[test]
     fn it_is_compact_and_names_every_resource() {
-        let text = write(&demand([DemandSource::Requests; 5]));
+        let text = written([false; 5]);
         let expected = r#"{"cpu":100,"memory":1073741824,"networkIo":0,"diskIo":5,"disk":18446744073709551615}"#;
         assert_eq!(text, expected);
         assert_eq!(history(&text), Resources::default());
@@ -78,8 +72,7 @@ mod tests {
 
     #[test]
     fn only_what_other_pods_used_is_read_again() {
-        let [known, used] = [DemandSource::Requests, DemandSource::History];
-        let text = write(&demand([known, used, known, used, used]));
+        let text = written([false, true, false, true, true]);
         assert!(
             text.ends_with(r#","history":["memory","diskIo","disk"]}"#),
             "{text}"
