@@ -155,6 +155,10 @@ impl Group {
     fn take_turn(&mut self, round: &UsageSample) -> Vec<(Resource, Amount)> {
         let turn = EACH_ROUND.min(self.members.len());
         let mut used = Vec::new();
+        // A source that tells of no Pod at all is away, and no Pod is gone for that.
+        let is_told = Resource::ALL
+            .into_iter()
+            .any(|resource| self.unknown[resource] && !round.pods[resource].is_empty());
         for member in self.members.iter_mut().take(turn) {
             let before = used.len();
             for resource in Resource::ALL {
@@ -165,7 +169,7 @@ impl Group {
             member.misses = if used.len() > before {
                 0
             } else {
-                member.misses.saturating_add(1)
+                member.misses.saturating_add(u8::from(is_told))
             };
         }
         self.members.rotate_left(turn);
@@ -271,6 +275,14 @@ mod tests {
         assert_eq!(usual(&history), Resources::default());
         for second in 0..20 {
             history.feed(&round(&[]), deployment, |_| true, at(second));
+        }
+        let known = locked(&history.0.groups).len();
+        assert_eq!(
+            known, 1,
+            "a source that is away tells nothing of who is gone"
+        );
+        for second in 0..20 {
+            history.feed(&round(&[("b", 5)]), deployment, |_| true, at(second));
         }
         assert!(locked(&history.0.groups).is_empty());
         // Who comes back is known again, and one that has ended is not.

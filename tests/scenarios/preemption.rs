@@ -76,10 +76,9 @@ async fn create_class(client: &Client, name: &str, value: i32) {
     let class: PriorityClass =
         serde_json::from_value(json!({"metadata": {"name": name}, "value": value}))
             .expect("a PriorityClass");
-    let created = Api::all(client.clone()).create(&PostParams::default(), &class);
-    created
-        .await
-        .unwrap_or_else(|error| panic!("PriorityClass {name}: {error}"));
+    let classes: Api<PriorityClass> = Api::all(client.clone());
+    let created = classes.create(&PostParams::default(), &class).await;
+    created.unwrap_or_else(|error| panic!("PriorityClass {name}: {error}"));
 }
 
 /// Creates a Pod that is gone as soon as it is evicted.

@@ -72,6 +72,9 @@ pub struct Demand {
     /// kube-scheduler itself assumes. Without it Pods that say nothing, the most dangerous ones, would
     /// all go to one node.
     pub assumed: Resources<Amount>,
+    /// What counts for others of a claim that does not: of cpu and memory that are known by history
+    /// alone, what kube-scheduler assumes.
+    unclaimed: Resources<Amount>,
     /// The source of each number.
     pub sources: Resources<DemandSource>,
     /// Annotations of the Pod that are not accepted, and did not count.
@@ -120,7 +123,7 @@ impl Demand {
     ) -> Resources<Amount> {
         Resources::from_fn(|resource| {
             if self.sources[resource].is_claim() {
-                let claimed = claims[resource].unwrap_or_default();
+                let claimed = claims[resource].unwrap_or(self.unclaimed[resource]);
                 largest[resource].map_or(claimed, |most| claimed.min(most))
             } else {
                 self.assumed[resource]
@@ -199,18 +202,19 @@ pub(crate) fn demand_beside(
     });
     let amounts = parts.map(|(amount, _)| amount);
     let together = requests::running_together(&pod.spec);
-    let assumed = Resources::from_fn(|resource| match (parts[resource].1, resource) {
-        (DemandSource::Unknown, Resource::Cpu) => {
-            Amount::new(ASSUMED_MILLICORES.saturating_mul(together))
-        }
-        (DemandSource::Unknown, Resource::Memory) => {
-            Amount::new(ASSUMED_BYTES.saturating_mul(together))
-        }
+    let unrequested = Resources::from_fn(|resource| match resource {
+        Resource::Cpu => Amount::new(ASSUMED_MILLICORES.saturating_mul(together)),
+        Resource::Memory => Amount::new(ASSUMED_BYTES.saturating_mul(together)),
+        Resource::NetworkIo | Resource::DiskIo | Resource::Disk => Amount::ZERO,
+    });
+    let assumed = Resources::from_fn(|resource| match parts[resource].1 {
+        DemandSource::Unknown => unrequested[resource],
         _ => amounts[resource],
     });
     Demand {
         amounts,
         assumed,
+        unclaimed: unrequested,
         sources: parts.map(|(_, source)| source),
         invalid,
     }
@@ -344,7 +348,12 @@ mod tests {
             found.counted(&found.claims(), &largest),
             amounts([1000, 32, 32, 0, 5])
         );
-        assert_eq!(found.counted(&none, &largest), amounts([1000, 0, 0, 0, 0]));
+        let left = amounts([1000, 32, 0, 0, 0]);
+        assert_eq!(
+            found.counted(&none, &largest),
+            left,
+            "what is assumed, capped"
+        );
     }
 
     #[test]

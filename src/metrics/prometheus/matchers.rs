@@ -121,7 +121,11 @@ impl ExporterMatchers {
         let query = match &*all.0 {
             "" => query,
             all => {
-                let is_placed = |text: &str| places.iter().any(|(place, _)| text.contains(place));
+                // Only where a query of ours has one: first in the braces. Elsewhere it may be a string.
+                let is_placed = |text: &str| {
+                    let inner = text.split_once('{').map_or("", |(_, inner)| inner);
+                    places.iter().any(|(place, _)| inner.starts_with(place))
+                };
                 with_matcher(&query, all, |selector| !is_placed(selector))
             }
         };
@@ -159,6 +163,24 @@ mod tests {
             (r#"job="a" or b="c""#, false),
         ] {
             assert_eq!(text.parse::<Matchers>().is_ok(), good, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_author_of_a_query_keeps_the_matchers_for_all_out() {
+        let matchers = ExporterMatchers {
+            all: r#"cluster="k""#.parse().unwrap(),
+            ..ExporterMatchers::default()
+        };
+        for (query, filled) in [
+            ("up{x!=`$state`}", r#"up{x!=`cluster="k"`,cluster="k"}"#),
+            ("up{ # }\n x=\"y\"}", "up{ # }\n x=\"y\"\n,cluster=\"k\"}"),
+            (
+                "up{x=\"y\" # $state\n}",
+                "up{x=\"y\" # cluster=\"k\"\n,cluster=\"k\"}",
+            ),
+        ] {
+            assert_eq!(matchers.fill(query.to_owned()), filled, "{query}");
         }
     }
 

@@ -92,7 +92,9 @@ pub(super) fn with_matcher(promql: &str, matcher: &str, needs: impl Fn(&str) -> 
                 } else {
                     ","
                 };
-                text.extend([before, comma, matcher, "}"]);
+                // Behind a comment the line has to end first.
+                let line = if before.contains('#') { "\n" } else { "" };
+                text.extend([before, line, comma, matcher, "}"]);
             }
         }
     }
@@ -168,6 +170,7 @@ fn enclosed(text: &str, open: char, close: char) -> usize {
     while let Some(c) = text[at..].chars().next() {
         at += match c {
             '"' | '\'' | '`' => quoted(&text[at..], c),
+            '#' => text[at..].find('\n').unwrap_or(text.len() - at),
             c => c.len_utf8(),
         };
         if c == open {

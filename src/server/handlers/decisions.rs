@@ -71,6 +71,8 @@ struct Picture {
     snapshot: Arc<Snapshot>,
     /// The nodes asked about, by position.
     asked: Box<[usize]>,
+    /// Those of them that were not known, by name.
+    strangers: Box<[Box<str>]>,
     at: Timestamp,
     refused_since: Option<Timestamp>,
 }
@@ -78,12 +80,15 @@ struct Picture {
 impl Picture {
     fn of(request: &Request<'_>, call: &Call<'_>, snapshot: &Arc<Snapshot>) -> Self {
         let names = request.names.iter();
+        let is_strange = |name: &&Cow<'_, str>| snapshot.nodes.position(name).is_none();
+        let strangers = names.clone().filter(is_strange).map(|name| (**name).into());
         Self {
             uid: request.pod.uid().into(),
             snapshot: Arc::clone(snapshot),
             asked: names
                 .filter_map(|name| snapshot.nodes.position(name))
                 .collect(),
+            strangers: strangers.collect(),
             at: call.now,
             refused_since: call.refused_since,
         }
@@ -97,7 +102,9 @@ impl Picture {
     fn explained(&self, question: Question, pod: &Pod, policy: &Policy) -> Explanation {
         let nodes = &self.snapshot.nodes;
         let asked = self.asked.iter().filter_map(|&position| nodes.at(position));
-        let names = asked.map(|node| Cow::Borrowed(&*node.name)).collect();
+        let names = asked.map(|node| &*node.name);
+        let names = names.chain(self.strangers.iter().map(|name| &**name));
+        let names = names.map(Cow::Borrowed).collect();
         let request = explain::request(pod, names);
         let call = Call {
             snapshot: &self.snapshot,

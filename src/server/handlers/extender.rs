@@ -104,7 +104,11 @@ pub(super) async fn preempt(
         .map_err(|error| handlers.malformed(Verb::Preempt, &error, &call))?;
     if call.load == Load::Shed {
         handlers.shed(Verb::Preempt, &call);
-        let all: Vec<bool> = request.nodes.values().map(|_| true).collect();
+        let all: Vec<bool> = request
+            .nodes
+            .values()
+            .map(|victims| !victims.uids.is_empty())
+            .collect();
         return Ok(json_body(preempt::answer(&request, &all)));
     }
     let snapshot = handlers.cluster.snapshot();

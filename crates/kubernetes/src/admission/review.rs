@@ -255,7 +255,7 @@ fn annotate(
     let annotations = BTreeMap::from([
         (PROFILE, profile.clone()),
         (PROFILE_SOURCE, source.to_owned()),
-        (DEMAND, annotation::write(&demand.amounts, &history)),
+        (DEMAND, annotation::write(&demand.amounts, history)),
     ]);
     let warnings = invalid
         .iter()

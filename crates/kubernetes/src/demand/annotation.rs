@@ -10,7 +10,7 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The value of the annotation for this demand, in millicores, bytes and bytes per second; `used` says
 /// which parts are what other Pods used.
-pub(crate) fn write(demand: &Resources<Amount>, used: &Resources<bool>) -> String {
+pub(crate) fn write(demand: &Resources<Amount>, used: Resources<bool>) -> String {
     let mut parts: Vec<String> = demand
         .iter()
         .map(|(resource, amount)| format!("\"{resource}\":{}", amount.get()))
@@ -59,7 +59,7 @@ mod tests {
 
     fn written(used: [bool; 5]) -> String {
         let amounts = Resources::new([100, 1 << 30, 0, 5, u64::MAX]).map(Amount::new);
-        write(&amounts, &Resources::new(used))
+        write(&amounts, Resources::new(used))
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod node;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -194,9 +195,9 @@ fn explained(
     }
 }
 
-/// The scores of some nodes, in the order asked.
+/// The scores of some nodes, by name.
 struct Scores<'a> {
-    nodes: Vec<(&'a NodeState, NodeScore, u8)>,
+    nodes: HashMap<&'a str, (NodeScore, u8)>,
     best: Option<String>,
     profile: String,
     weights: Resources<f64>,
@@ -226,7 +227,7 @@ impl<'a> Scores<'a> {
         let nodes = known.zip(details);
         Self {
             nodes: nodes
-                .map(|((node, score), detail)| (node, detail, score))
+                .map(|((node, score), detail)| (&*node.name, (detail, score)))
                 .collect(),
             best: ranking
                 .best
@@ -237,8 +238,8 @@ impl<'a> Scores<'a> {
     }
 
     fn at(&self, name: &str) -> Option<(&NodeScore, u8)> {
-        let found = self.nodes.iter().find(|(node, ..)| *node.name == *name);
-        found.map(|(_, detail, score)| (detail, *score))
+        let (detail, score) = self.nodes.get(name)?;
+        Some((detail, *score))
     }
 }
 

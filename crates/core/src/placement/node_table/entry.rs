@@ -114,10 +114,12 @@ impl NodeEntry {
 
     pub(super) fn detach(&mut self, uid: &str, pod: &PodEntry) {
         self.pods = self.pods.saturating_sub(1);
+        if pod.terminating {
+            self.terminating.retain(|other| **other != *uid);
+        }
         if matches!(pod.stage, Stage::Finished { .. } | Stage::Stalled { .. }) {
             return;
         }
-        self.terminating.retain(|other| **other != *uid);
         self.committed.subtract(&pod.demand);
         self.in_flight.subtract(&pod.counted);
         if let Some(position) = self.recent.iter().position(|recent| **recent == *uid) {

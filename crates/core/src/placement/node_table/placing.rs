@@ -133,6 +133,12 @@ impl NodeTable {
         for uid in gone {
             self.take_awaited(&uid, now);
         }
+        // What was given a node lately may be newer than the list; if it is not, time ends it.
+        for (uid, pod) in &mut self.awaited.pods {
+            if !keep(uid) {
+                pod.unseen_since.get_or_insert(now);
+            }
+        }
     }
 
     fn await_pod(&mut self, uid: &str, pod: AwaitedPod, now: Timestamp) {

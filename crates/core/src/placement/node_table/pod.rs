@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::unstarted::is_due;
-use crate::placement::usage::{Measurement, PodName, UsageSample};
+use crate::placement::usage::{Measurement, PodName, Span, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
 /// The facts of a Pod that its object tells.
@@ -149,7 +149,7 @@ impl PodEntry {
         };
         same_stage
             && facts.node == Some(&*self.node)
-            && facts.terminating == self.terminating
+            && (facts.terminating == self.terminating || facts.finished.is_some())
             && (self.first_started.is_some() || facts.first_started.is_none())
     }
 
@@ -171,12 +171,14 @@ impl PodEntry {
         sample: &UsageSample,
     ) -> Resources<Amount> {
         let shown = shown_of(&self.name, self.host_network, sample);
+        let span = sample.span_of_pod(self.name.namespace(), self.name.name());
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
                 let first = self.first_started.or(self.started());
                 let in_it = first.is_some_and(|first| first < measurement.at);
                 let shown = shown[resource].filter(|_| in_it);
-                self.demand[resource].saturating_sub(shown.unwrap_or_default())
+                let in_it = shown.map(|shown| part_within(shown, span, measurement));
+                self.demand[resource].saturating_sub(in_it.unwrap_or_default())
             }
             _ => Amount::ZERO,
         })
@@ -201,6 +203,18 @@ fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resourc
         shown[Resource::NetworkIo] = None;
     }
     shown
+}
+
+/// What of a Pod's usage is in the measurement of its node: a rate over a span of its own that is
+/// shorter than the node's window, as that of a new Pod is, is there for that part of the window only.
+fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> Amount {
+    let window = measurement.window.as_secs_f64();
+    let own = span.map_or(window, |span| span.window().as_secs_f64());
+    if own < window {
+        Amount::from_f64(shown.as_f64() * own / window)
+    } else {
+        shown
+    }
 }
 
 /// A Pod that has ended, while samples still hold some of its usage.

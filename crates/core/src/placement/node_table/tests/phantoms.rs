@@ -1,6 +1,7 @@
 //! No load that is not there, and none twice.
 
 use super::*;
+use crate::placement::usage::Span;
 
 #[test]
 fn what_an_init_container_uses_is_not_counted_beside_the_demand() {
@@ -13,6 +14,20 @@ fn what_an_init_container_uses_is_not_counted_beside_the_demand() {
     table.apply_pod("1", &facts, at(11));
     table.apply_sample(sample(40, &[("a", 350)], &[("p", 250)]), at(40));
     assert_eq!(load(&table, "a"), 400, "50 of 300 are still to come");
+}
+
+#[test]
+fn a_rate_over_a_new_pods_own_short_span_is_in_its_nodes_window_for_that_part_only() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(45);
+    table.apply_pod("1", &pod.facts(), at(46));
+    // It uses 300 from second 45 on: a quarter of that is in the node's minute.
+    let round = sample(60, &[("a", 100 + 75)], &[("p", 300)]);
+    let mut round = UsageSample::clone(&round);
+    let own = Span::new(at(60), SignedDuration::from_secs(15));
+    round.insert_pod_span(&PodName::new("default", "p"), own);
+    table.apply_sample(Arc::new(round), at(60));
+    assert_eq!(load(&table, "a"), 400);
 }
 
 #[test]
@@ -130,6 +145,37 @@ fn a_victim_takes_with_it_what_is_counted_of_it() {
     assert_eq!(table.terminating("a"), ["1".into()]);
     assert_eq!(load(&table, "a"), 700, "it still runs");
     table.remove_pod("1", at(2));
+    assert!(table.terminating("a").is_empty());
+}
+
+#[test]
+fn a_finished_pod_that_is_deleted_later_is_counted_out_once() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(-500);
+    table.apply_pod("1", &pod.facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 700)], &[("p", 250)]), at(0));
+    let pod = pod.finished(10);
+    for terminating in [false, true] {
+        let facts = PodFacts {
+            terminating,
+            ..pod.facts()
+        };
+        table.apply_pod("1", &facts, at(11));
+        assert_eq!(load(&table, "a"), 450, "held by a finalizer: {terminating}");
+    }
+}
+
+#[test]
+fn a_pod_that_never_started_leaves_no_trace_of_its_deletion() {
+    let mut table = table();
+    let leaving = Pod::bound("p", "a", 300).bound_at(-600);
+    let facts = PodFacts {
+        terminating: true,
+        ..leaving.facts()
+    };
+    table.apply_pod("1", &facts, at(0));
+    assert_eq!(table.terminating("a"), ["1".into()]);
+    table.remove_pod("1", at(1));
     assert!(table.terminating("a").is_empty());
 }
 
