@@ -163,8 +163,9 @@ pub(super) fn print_scores(
     };
     writeln!(
         to,
-        "{total}\nSent is what kube-scheduler gets. Sum is that times 50 and what its own plugins give by \
-         requests, by a\nmodel of two of them; taints, affinity and topology are taken to be the same everywhere.\n"
+        "{total}\nSent is what kube-scheduler gets. Sum is that times 50 and what its own plugins give by\n\
+         requests, by a model of two of them; taints, affinity and topology are taken to be the same\n\
+         everywhere.\n"
     )?;
     writeln!(
         to,
@@ -258,8 +259,8 @@ pub(super) fn print_terms(
     writeln!(to, "{}\n", table.trim_fmt())?;
     writeln!(
         to,
-        "Load is measured + coming − gone; where nothing fresh is measured, the larger of the last measurement\n\
-         and of what the node\'s Pods demand. D is in points. May come is the demand of Pods that are counted\n\
-         elsewhere and whose node is not known yet."
+        "Load is measured + coming − gone; where nothing fresh is measured, the larger of the last\n\
+         measurement and of what the node's Pods demand. D is in points. May come is the demand of\n\
+         Pods that are counted elsewhere and whose node is not known yet."
     )
 }

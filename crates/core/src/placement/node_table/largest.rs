@@ -54,11 +54,11 @@ impl Largest {
     }
 }
 
-impl<'a> FromIterator<&'a Resources<Option<Amount>>> for Largest {
-    fn from_iter<I: IntoIterator<Item = &'a Resources<Option<Amount>>>>(nodes: I) -> Self {
+impl FromIterator<Resources<Option<Amount>>> for Largest {
+    fn from_iter<I: IntoIterator<Item = Resources<Option<Amount>>>>(nodes: I) -> Self {
         let mut largest = Self::default();
         for capacity in nodes {
-            largest.add(capacity);
+            largest.add(&capacity);
         }
         largest
     }

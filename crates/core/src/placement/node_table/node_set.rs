@@ -64,6 +64,15 @@ impl NodeState {
         self.schedulable && !self.tainted
     }
 
+    /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the
+    /// capacity that loads are held against changes.
+    fn claimable(&self) -> Resources<Option<Amount>> {
+        Resources::from_fn(|resource| match resource {
+            Resource::Cpu | Resource::Memory => self.detail.allocatable[resource],
+            Resource::NetworkIo | Resource::DiskIo | Resource::Disk => self.load.capacity[resource],
+        })
+    }
+
     /// True where some part of the load is a sum of demands, for want of a fresh measurement of a
     /// resource whose capacity is known.
     #[must_use]
@@ -127,7 +136,7 @@ impl NodeSet {
         self.mean.get()
     }
 
-    /// The largest capacity of each resource that any node has; `None` where no node's is known.
+    /// The most of each resource that Pods can have on any node; `None` where no node's is known.
     #[must_use]
     pub fn largest(&self) -> Resources<Option<Amount>> {
         self.largest.get()
@@ -210,8 +219,8 @@ impl NodeSet {
             let before = std::mem::replace(place, state.clone());
             self.discount(&before);
             self.count(&state);
-            if before.load.capacity != state.load.capacity {
-                self.largest.add(&state.load.capacity);
+            if before.claimable() != state.claimable() {
+                self.largest.add(&state.claimable());
                 self.outgrow(&before);
             }
         }
@@ -219,7 +228,7 @@ impl NodeSet {
 
     fn insert(&mut self, state: NodeState) {
         self.count(&state);
-        self.largest.add(&state.load.capacity);
+        self.largest.add(&state.claimable());
         let position = self.index.len();
         Arc::make_mut(&mut self.index).insert(Arc::clone(&state.name), position);
         match self.chunks.last_mut() {
@@ -255,9 +264,9 @@ impl NodeSet {
 
     /// Takes the capacities that a node had out of the largest ones.
     fn outgrow(&mut self, before: &NodeState) {
-        self.largest.remove(&before.load.capacity);
+        self.largest.remove(&before.claimable());
         if self.largest.is_lost() {
-            self.largest = self.iter().map(|node| &node.load.capacity).collect();
+            self.largest = self.iter().map(NodeState::claimable).collect();
         }
     }
 

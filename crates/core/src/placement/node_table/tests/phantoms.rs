@@ -110,8 +110,15 @@ fn what_is_measured_of_a_whole_node_is_held_against_the_whole_node() {
     assert_eq!(capacity(&table), Some(Amount::new(900)), "demands are");
     table.apply_sample(sample(0, &[("a", 100)], &[]), at(0));
     assert_eq!(capacity(&table), Some(Amount::new(1000)));
+    let largest = |table: &NodeTable| table.nodes().largest()[Resource::Cpu];
+    assert_eq!(largest(&table), Some(Amount::new(900)));
     table.advance(at(181));
     assert_eq!(capacity(&table), Some(Amount::new(900)));
+    assert_eq!(
+        largest(&table),
+        Some(Amount::new(900)),
+        "what Pods can have is the same"
+    );
 }
 
 #[test]
