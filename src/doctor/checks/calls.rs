@@ -10,6 +10,9 @@ const TOLERATED: f64 = 0.01;
 
 const ANSWERS: &str = "answers";
 
+/// Calls after which one that never came is not only late.
+const MANY: f64 = 20.0;
+
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let pages = evidence.pages(ANSWERS, "how calls are answered")?;
     let sum = |name: &str, labels: &[(&str, &str)]| -> f64 {
@@ -61,6 +64,16 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
                 named(&broken)
             ),
             "in the first moments of a namespace that is usual; else look at the log",
+        ));
+    }
+    let good = |path| sum("evenkeel_http_requests_total", &[("path", path), ("status", "2xx")]);
+    if good(paths::PRIORITIZE) >= MANY && good(paths::BIND) == 0.0 {
+        found.push(Finding::info(
+            ANSWERS,
+            "kube-scheduler does not tell which nodes it chooses: in a burst each Pod counts where it \
+             was scored best until its binding is seen",
+            "add `bindVerb: bind` and `preemptVerb: preempt` to the extender in its configuration, as \
+             evenkeel certs scheduler-config prints it, unless another extender binds",
         ));
     }
     if found.is_empty() {
