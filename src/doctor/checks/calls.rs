@@ -66,7 +66,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             "in the first moments of a namespace that is usual; else look at the log",
         ));
     }
-    let good = |path| sum("evenkeel_http_requests_total", &[("path", path), ("status", "2xx")]);
+    let good = |path| {
+        sum(
+            "evenkeel_http_requests_total",
+            &[("path", path), ("status", "2xx")],
+        )
+    };
     if good(paths::PRIORITIZE) >= MANY && good(paths::BIND) == 0.0 {
         found.push(Finding::info(
             ANSWERS,
