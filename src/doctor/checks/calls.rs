@@ -10,6 +10,15 @@ const TOLERATED: f64 = 0.01;
 
 const ANSWERS: &str = "answers";
 
+/// The paths that API server and kube-scheduler call.
+const CALLED: [&str; 5] = [
+    paths::MUTATE,
+    paths::FILTER,
+    paths::PRIORITIZE,
+    paths::PREEMPT,
+    paths::BIND,
+];
+
 /// Calls after which one that never came is not only late.
 const MANY: f64 = 20.0;
 
@@ -20,13 +29,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         sums.sum()
     };
     let mut found = Vec::new();
-    for path in [
-        paths::MUTATE,
-        paths::FILTER,
-        paths::PRIORITIZE,
-        paths::PREEMPT,
-        paths::BIND,
-    ] {
+    for path in CALLED {
         let answered = |status| {
             sum(
                 "evenkeel_http_requests_total",
@@ -67,22 +70,25 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         ));
     }
     let good = |path| {
-        sum(
-            "evenkeel_http_requests_total",
-            &[("path", path), ("status", "2xx")],
-        )
+        let labels = [("path", path), ("status", "2xx")];
+        sum("evenkeel_http_requests_total", &labels)
     };
-    if good(paths::PRIORITIZE) >= MANY && good(paths::BIND) == 0.0 {
-        found.push(Finding::info(
+    found.extend(without_notices(good(paths::PRIORITIZE), good(paths::BIND)));
+    if found.is_empty() {
+        found.push(Finding::ok(ANSWERS, "calls are answered"));
+    }
+    Ok(found)
+}
+
+/// What there is to say where kube-scheduler asks and does not tell its choices.
+fn without_notices(asked: f64, told: f64) -> Option<Finding> {
+    (asked >= MANY && told == 0.0).then(|| {
+        Finding::info(
             ANSWERS,
             "kube-scheduler does not tell which nodes it chooses: in a burst each Pod counts where it \
              was scored best until its binding is seen",
             "add `bindVerb: bind` and `preemptVerb: preempt` to the extender in its configuration, as \
              evenkeel certs scheduler-config prints it, unless another extender binds",
-        ));
-    }
-    if found.is_empty() {
-        found.push(Finding::ok(ANSWERS, "calls are answered"));
-    }
-    Ok(found)
+        )
+    })
 }
