@@ -8,7 +8,6 @@
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use rustix::time::{ClockId, clock_gettime};
 
 /// Calls that warm up caches and the allocator first.
 const WARM_UP: usize = 200;
@@ -21,9 +20,9 @@ pub(crate) fn report(name: &str, calls: usize, mut call: impl FnMut(usize)) {
     }
     let (mut wall, mut cpu) = (Vec::with_capacity(calls), Vec::with_capacity(calls));
     for number in warm_up..warm_up + calls {
-        let (started, used) = (clock::instant(), processor_time());
+        let (started, used) = (clock::instant(), clock::thread_time());
         call(number);
-        cpu.push(processor_time().saturating_sub(used));
+        cpu.push(clock::thread_time().saturating_sub(used));
         wall.push(clock::instant().duration_since(started));
     }
     println!("{name}, {calls} calls");
@@ -41,11 +40,4 @@ fn percentiles(mut times: Vec<Duration>) -> String {
         at(990),
         at(999)
     )
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(seconds, nanos)
 }

@@ -152,20 +152,24 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let body = what.body(nodes);
     let body_bytes = body.len();
     // The service, where it is ours, lives until the load is over.
-    let (target, _service) = if let Some(target) = remote.target(what)? {
+    let (target, service) = if let Some(target) = remote.target(what)? {
         (target, None)
     } else {
         let service = Service::start(nodes, usize::from(server_threads)).map_err(Failure::Work)?;
         let target = service.target(what.path()).map_err(Failure::Work)?;
         (target, Some(service))
     };
-    let outcome = tokio::runtime::Runtime::new()?
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let outcome = runtime
         .block_on(load::run(&target, load, body, what.expected()))
         .map_err(Failure::Work)?;
+    let answering = service.is_some().then_some(outcome.beside);
     let failure = outcome.failure.clone();
     let failed = outcome.failed;
     output::print(
-        &Measured::new(what.path(), load, body_bytes, &outcome),
+        &Measured::new(what.path(), load, body_bytes, &outcome, answering),
         output,
     )?;
     match failure {

@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use rustix::time::{ClockId, clock_gettime};
 
 #[allow(clippy::disallowed_methods)] // this is the named place
 pub fn now() -> Timestamp {
@@ -24,6 +25,23 @@ pub fn instant() -> Instant {
 #[allow(clippy::disallowed_methods)] // this is the named place
 pub fn runtime() -> tokio::time::Instant {
     tokio::time::Instant::now()
+}
+
+/// Time that the calling thread has spent on a processor, for measurements of what work costs.
+#[must_use]
+pub fn thread_time() -> Duration {
+    processor_time(ClockId::ThreadCPUTime)
+}
+
+/// Time that all threads of this process, ended ones too, have spent on processors.
+#[must_use]
+pub fn process_time() -> Duration {
+    processor_time(ClockId::ProcessCPUTime)
+}
+
+fn processor_time(clock: ClockId) -> Duration {
+    // Neither is negative, nor are there more nanoseconds than make a second.
+    Duration::try_from(clock_gettime(clock)).unwrap_or_default()
 }
 
 /// A loop of a clock that runs fast turns no more often than this: a turn takes real work.

@@ -45,13 +45,18 @@ pub(super) struct Load {
     pub(super) duration: Duration,
 }
 
+/// Latencies beyond this count as this.
+const LONGEST: Duration = Duration::from_hours(1);
+
 /// Latencies in nanoseconds, each percentile exact to a part in a thousand.
 #[derive(Debug)]
 pub(super) struct Latencies(Histogram<u64>);
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self(Histogram::new(3).expect("3 significant figures are within 0 to 5"))
+        let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
+        let histogram = Histogram::new_with_bounds(1, longest, 3);
+        Self(histogram.expect("the bounds are in order, and 3 figures are within 0 to 5"))
     }
 }
 
@@ -74,6 +79,10 @@ impl Latencies {
 /// Result of a load.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
+    /// Requests that were answered, with those of the warm-up.
+    pub(super) with_warm_up: u64,
+    /// Time that everything else in this process took of the processors meanwhile, the connecting aside.
+    pub(super) beside: Duration,
     /// Latencies of all requests that fell due, but for failures; for a request that was not sent
     /// before the end, the time that it had waited by then.
     pub(super) latencies: Latencies,
@@ -99,7 +108,8 @@ struct Due {
     counted: bool,
 }
 
-/// Puts `load` of `body` on the target.
+/// Puts `load` of `body` on the target, from a runtime of one thread: requests that hop between threads
+/// would wait for the hops.
 pub(super) async fn run(
     target: &Target,
     load: Load,
@@ -113,6 +123,7 @@ pub(super) async fn run(
     let (due, schedule) = mpsc::unbounded_channel();
     let schedule = Arc::new(Mutex::new(schedule));
     let started = clock::instant();
+    let (own, all) = (clock::thread_time(), clock::process_time());
     let pacer = std::thread::Builder::new()
         .name("pacer".to_owned())
         .spawn(move || pace(load, started, &due))?;
@@ -132,13 +143,15 @@ pub(super) async fn run(
         outcome.add(worker.await.context("a worker panicked")??);
     }
     outcome.elapsed = clock::instant().duration_since(started + load.warm_up);
-    pacer.join().ok().context("the pacer panicked")?;
+    let pacing = pacer.join().ok().context("the pacer panicked")?;
+    let own = clock::thread_time().saturating_sub(own) + pacing;
+    outcome.beside = clock::process_time().saturating_sub(all + own);
     Ok(outcome)
 }
 
-/// Tells the workers when each request is due.
+/// Tells the workers when each request is due; returns the processor time that this took.
 #[allow(clippy::disallowed_methods)] // tokio's timer is only good to a millisecond
-fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) {
+fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) -> Duration {
     let interval = Duration::from_secs(1) / load.rate.max(1);
     let end = started + load.warm_up + load.duration;
     let mut at = started;
@@ -149,10 +162,11 @@ fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) {
         }
         let counted = at >= started + load.warm_up;
         if due.send(Due { at, counted }).is_err() {
-            return;
+            break;
         }
         at += interval;
     }
+    clock::thread_time()
 }
 
 /// A request, and the span in which it is counted.
@@ -188,11 +202,12 @@ async fn work(
         }
         match connection.call(&call).await {
             Ok(()) if counted => {
+                outcome.with_warm_up += 1;
                 let latency = clock::instant().saturating_duration_since(at);
                 outcome.latencies.record(latency);
                 outcome.answered += 1;
             }
-            Ok(()) => {}
+            Ok(()) => outcome.with_warm_up += 1,
             Err(error) => {
                 outcome.failed += 1;
                 outcome.failure.get_or_insert(format!("{error:#}"));
@@ -210,8 +225,11 @@ impl Outcome {
             unsent,
             failed,
             failure,
+            with_warm_up,
             elapsed: _,
+            beside: _,
         } = other;
+        self.with_warm_up += with_warm_up;
         self.latencies.0 += latencies.0;
         self.answered += answered;
         self.unsent += unsent;

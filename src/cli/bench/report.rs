@@ -1,6 +1,7 @@
 //! Result of a load, for people and for programs.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use comfy_table::Cell;
 use serde::Serialize;
@@ -22,6 +23,8 @@ pub(super) struct Measured {
     failed: u64,
     answered_per_second: f64,
     latency_microseconds: Latencies,
+    /// Processor time of the service for each request, in microseconds; `None` of one elsewhere.
+    processor_microseconds: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,6 +44,7 @@ impl Measured {
         load: Load,
         body_bytes: usize,
         outcome: &Outcome,
+        answering: Option<Duration>,
     ) -> Self {
         let Outcome {
             latencies,
@@ -49,7 +53,11 @@ impl Measured {
             failed,
             failure: _,
             elapsed,
+            with_warm_up,
+            beside: _,
         } = outcome;
+        let each = |time: Duration| 1e6 * time.as_secs_f64() / Amount::new(*with_warm_up).as_f64();
+        let processor = answering.filter(|_| *with_warm_up > 0).map(each);
         let seconds = elapsed.as_secs_f64().max(f64::EPSILON);
         let quantile = |share| latencies.quantile(share).as_micros();
         Self {
@@ -69,6 +77,7 @@ impl Measured {
                 p999: quantile(0.999),
                 max: quantile(1.0),
             },
+            processor_microseconds: processor,
         }
     }
 }
@@ -85,6 +94,7 @@ impl Report for Measured {
             failed,
             answered_per_second,
             latency_microseconds,
+            processor_microseconds,
         } = self;
         writeln!(
             to,
@@ -115,7 +125,15 @@ impl Report for Measured {
         let cells =
             [mean, p50, p90, p99, p999, max].map(|microseconds| Cell::new(duration(*microseconds)));
         table.add_row(std::iter::once(Cell::new("Latency")).chain(cells));
-        writeln!(to, "{}", table.trim_fmt())
+        writeln!(to, "{}", table.trim_fmt())?;
+        if let Some(each) = processor_microseconds {
+            writeln!(
+                to,
+                "\nThe service took {each:.0} µs of a processor for each: {:.0} in a second on one core",
+                1e6 / each
+            )?;
+        }
+        Ok(())
     }
 }
 
