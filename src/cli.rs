@@ -114,7 +114,7 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
         #[cfg(feature = "sandbox")]
-        Command::Dev(args) => dev::run(*args),
+        Command::Dev(args) => dev::run(&args),
         Command::Classify(args) => classify::run(args),
         Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),

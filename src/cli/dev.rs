@@ -5,10 +5,12 @@ pub mod cluster;
 mod comparison;
 pub mod embedded;
 mod lines;
+mod measures;
 mod model;
 mod objects;
 mod picture;
 mod run;
+mod seeds;
 mod show;
 mod shown_load;
 mod terminal;
@@ -29,7 +31,8 @@ use self::comparison::{Comparison, Rival};
 use self::lines::Lines;
 use self::objects::{Notation, Objects};
 use self::picture::Pictured;
-use self::run::RunResult;
+use self::run::{End, RunResult};
+use self::seeds::OverSeeds;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
@@ -43,6 +46,7 @@ use evenkeel_sandbox::scenario::faults::Fault;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel dev
+  evenkeel dev --duration 72s --seeds 10
   evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
   evenkeel dev --scenario examples/scenarios/tight.yaml --fault hang@3m..5m
   evenkeel dev --duration 30s --no-tty
@@ -78,6 +82,10 @@ pub(super) struct Args {
     /// Decides noise, ties and names
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+
+    /// Number of runs, one after another, each with the next seed; then comes a table over all of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
 
     /// Number of nodes, of the scenario's shapes in turn; by default the scenario's own
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -153,7 +161,12 @@ fn on_terminal() -> bool {
 const LEAST_TARGET: u32 = 67;
 
 /// Compares the run with ones of the same length without Evenkeel.
-fn compare(options: &Options, RunResult { summary, lags }: RunResult) -> Comparison {
+fn compare(options: &Options, ran: RunResult) -> Comparison {
+    let RunResult {
+        summary,
+        lags,
+        end: _,
+    } = ran;
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
     let seconds = seconds.unwrap_or(SignedDuration::MAX);
     let lag = lags.summary();
@@ -203,18 +216,56 @@ fn rival(plain: &Summary, evenkeel: &Summary, alone: impl Fn(Ratio) -> Summary) 
     Some(low)
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if args.seeds > 1 && args.duration.is_none() {
+        return Err(Failure::call(
+            "--seeds needs --duration: each run ends by itself, as after --duration 72s",
+        ));
+    }
     let scenario = scenario(args.scenario.as_deref(), args.nodes)?;
+    let mut comparisons = Vec::new();
+    for number in 0..args.seeds {
+        let seed = args.seed.wrapping_add(number);
+        let Some(ran) = run_once(args, &scenario, seed)? else {
+            break;
+        };
+        let (comparison, end) = ran;
+        match args.output {
+            Format::Table if args.seeds > 1 => {}
+            Format::Table => output::print(&comparison, output::Format::Table)?,
+            Format::Json => Notation::Json.put(&mut io::stdout(), "summary", &comparison)?,
+            Format::Yaml => Notation::Yaml.put(&mut io::stdout(), "summary", &comparison)?,
+        }
+        comparisons.push(comparison);
+        if end == End::Asked {
+            break;
+        }
+    }
+    let over_seeds = OverSeeds::of(&comparisons).filter(|_| args.seeds > 1);
+    match (args.output, over_seeds) {
+        (_, None) => Ok(()),
+        (Format::Table, Some(all)) => output::print(&all, output::Format::Table),
+        (Format::Json, Some(all)) => Notation::Json.put(&mut io::stdout(), "seeds", &all),
+        (Format::Yaml, Some(all)) => Notation::Yaml.put(&mut io::stdout(), "seeds", &all),
+    }
+}
+
+/// Runs one seed to its end, and compares it. `None` where there was nothing to see.
+fn run_once(
+    args: &Args,
+    scenario: &Scenario,
+    seed: u64,
+) -> Result<Option<(Comparison, End)>, Failure> {
     // The kubeconfig in it is an administrator's, so that nobody else may enter.
     let folder = tempfile::Builder::new()
         .prefix("evenkeel-dev-")
         .permissions(Permissions::from_mode(0o700))
         .tempdir()?;
     let mut faults = scenario.faults.clone();
-    faults.extend(args.faults);
+    faults.extend(args.faults.iter().copied());
     let options = Options {
-        scenario,
-        seed: args.seed,
+        scenario: scenario.clone(),
+        seed,
         speed: Ratio::new(args.speed).map_err(Failure::call)?,
         faults,
         patience: args.patience,
@@ -226,20 +277,16 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
         Format::Table => Box::new(Lines::new(io::stdout())),
     };
-    let mut show = Pictured::new(show, args.picture);
+    let mut show = Pictured::new(show, args.picture.clone());
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(run::run(&options, args.duration, &mut show));
     show.leave();
     // What still hangs, such as a client of the API server, need not be waited for.
     runtime.shutdown_background();
     let Some(ran) = ran? else {
-        return Ok(());
+        return Ok(None);
     };
     show.write()?;
-    let comparison = compare(&options, ran);
-    match args.output {
-        Format::Table => output::print(&comparison, output::Format::Table),
-        Format::Json => Notation::Json.put(&mut io::stdout(), "summary", &comparison),
-        Format::Yaml => Notation::Yaml.put(&mut io::stdout(), "summary", &comparison),
-    }
+    let end = ran.end;
+    Ok(Some((compare(&options, ran), end)))
 }

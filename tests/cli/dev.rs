@@ -11,7 +11,7 @@ use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::signal::unix;
 
 use super::evenkeel;
@@ -239,6 +239,44 @@ fn yaml_is_a_document_an_event_and_traces_stand_beside_their_scenario() {
     assert!(offered.iter().all(|offered| (offered - 900.0).abs() < 1e-6));
 }
 
+#[test]
+fn runs_of_several_seeds_end_with_a_table_over_all_of_them() {
+    let call = [&SHORT[..], &["--seeds", "2", "--seed", "7", "-o", "yaml"]].concat();
+    let documents = yaml_documents(&call);
+    let of = |event: &str| -> Vec<&Value> {
+        let found = documents
+            .iter()
+            .filter(|document| document["event"] == event);
+        found.collect()
+    };
+    let runs = of("summary");
+    let seeds: Vec<_> = runs.iter().map(|run| run["seed"].as_u64()).collect();
+    assert_eq!(seeds, [Some(7), Some(8)]);
+    let last = documents.last().expect("documents");
+    assert_eq!(last["event"], "seeds");
+    assert_eq!(last["seeds"], json!([7, 8]));
+    let measures = last["measures"].as_array().expect("a list");
+    let measure = measures
+        .iter()
+        .find(|measure| measure["measure"] == "Spread of network");
+    let measure = &measure.expect("a measure")["evenkeel"];
+    let spreads = runs.iter().map(|run| {
+        let mut resources = run["evenkeel"]["resources"]
+            .as_array()
+            .expect("a list")
+            .iter();
+        let network = resources.find(|part| part["resource"] == "networkIo");
+        network.expect("a resource")["spread"]
+            .as_f64()
+            .expect("a number")
+    });
+    let spreads: Vec<f64> = spreads.collect();
+    let mean = (spreads[0] + spreads[1]) / 2.0;
+    assert!((measure["mean"].as_f64().expect("a number") - mean).abs() < 1e-9);
+    assert_eq!(measure["least"].as_f64(), Some(spreads[0].min(spreads[1])));
+    assert_eq!(measure["most"].as_f64(), Some(spreads[0].max(spreads[1])));
+}
+
 fn yaml_documents(call: &[&str]) -> Vec<Value> {
     let called = evenkeel(call);
     assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
@@ -264,6 +302,7 @@ fn wrong_calls_are_told_what_is_accepted() {
         (&["--speed", "0"], &["0.1 to 1000"]),
         (&["--duration", "soon"], &["such as 30s"]),
         (&["--nodes", "0"], &["1..=1000"]),
+        (&["--seeds", "2"], &["--seeds needs --duration"]),
         (&["--scenario", "none.yaml"], &["none.yaml"]),
         (&["--scenario", "Cargo.toml"], &["Cargo.toml", "scenario"]),
     ] {

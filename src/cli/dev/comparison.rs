@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 use serde::Serialize;
 
-use crate::cli::figures;
-use crate::cli::output::{Report, Style, percent};
+use super::measures::{self, Measure, Verdict};
+use crate::cli::output::{Report, Style};
 use evenkeel_sandbox::engine::lag::LagSummary;
 use evenkeel_sandbox::engine::summary::Summary;
 
@@ -42,126 +42,49 @@ pub(super) struct Rival {
     pub(super) summary: Summary,
 }
 
-/// One figure of all; less is better in every one.
+/// A measure of all, with the verdict on Evenkeel beside the best of the others.
 struct Row {
-    what: String,
-    plain: f64,
-    rival: Option<f64>,
-    evenkeel: f64,
-    shown: fn(f64) -> String,
-}
-
-/// Verdict on the figures as they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Better,
-    Same,
-    Worse,
+    plain: Measure,
+    rival: Option<Measure>,
+    evenkeel: Measure,
 }
 
 impl Row {
-    /// Beside the best of the others.
     fn verdict(&self) -> Verdict {
-        let best = self.rival.map_or(self.plain, |rival| rival.min(self.plain));
-        if (self.shown)(best) == (self.shown)(self.evenkeel) {
-            Verdict::Same
-        } else if self.evenkeel < best {
-            Verdict::Better
-        } else {
-            Verdict::Worse
-        }
+        let best = self.rival.as_ref().unwrap_or(&self.plain);
+        let best = best.value.min(self.plain.value);
+        self.evenkeel.beside(best)
     }
-}
-
-fn points(share: f64) -> String {
-    format!("{:.1} points", share * 100.0)
-}
-
-fn tenths(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
-fn count(number: f64) -> String {
-    format!("{number:.0}")
-}
-
-fn seconds(time: f64) -> String {
-    match time {
-        time if time < 100.0 => format!("{time:.0} s"),
-        time if time < 6000.0 => format!("{:.1} min", time / 60.0),
-        time => format!("{:.1} h", time / 3600.0),
-    }
-}
-
-fn hours(time: f64) -> String {
-    format!("{time:.1} h")
-}
-
-fn whole(number: usize) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 impl Comparison {
     fn rows(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        let mut row = |what: String, of: &dyn Fn(&Summary) -> f64, shown| {
-            rows.push(Row {
-                what,
-                plain: of(&self.plain),
-                rival: self.rival.as_ref().map(|rival| of(&rival.summary)),
-                evenkeel: of(&self.evenkeel),
-                shown,
-            });
+        let measures = |run| measures::of(run, self.line).into_iter();
+        let mut rivals = self.rival.as_ref().map(|rival| measures(&rival.summary));
+        let runs = measures(&self.plain).zip(measures(&self.evenkeel));
+        let row = |(plain, evenkeel)| Row {
+            plain,
+            rival: rivals.as_mut().and_then(Iterator::next),
+            evenkeel,
         };
-        // Both runs list the resources in the same order.
-        for (at, part) in self.plain.resources.iter().enumerate() {
-            let noun = figures::noun(part.resource);
-            let spread = |run: &Summary| run.resources.get(at).map_or(0.0, |part| part.spread);
-            row(format!("Spread of {noun}"), &spread, points);
-        }
-        for (at, part) in self.plain.resources.iter().enumerate() {
-            let noun = figures::noun(part.resource);
-            let peak = |run: &Summary| run.resources.get(at).map_or(0.0, |part| part.peak);
-            row(format!("Peak of {noun}"), &peak, percent);
-        }
-        let line = percent(self.line);
-        row(
-            format!("Time with a node over {line}"),
-            &|run| run.seconds_over_line,
-            seconds,
-        );
-        row(
-            "Pods that had to wait".to_owned(),
-            &|run| whole(run.refused),
-            count,
-        );
-        row(
-            "Their waits together".to_owned(),
-            &|run| run.refused_seconds,
-            seconds,
-        );
-        row(
-            "The longest wait".to_owned(),
-            &|run| run.longest_refused_seconds,
-            seconds,
-        );
-        row(
-            "Pods still waiting".to_owned(),
-            &|run| whole(run.still_refused),
-            count,
-        );
-        row("Requests lost".to_owned(), &|run| run.lost_share, tenths);
-        row(
-            "Time under-provisioned".to_owned(),
-            &|run| run.under_provisioned_seconds,
-            seconds,
-        );
-        row(
-            "Scaled replica-hours".to_owned(),
-            &|run| run.replica_hours,
-            hours,
-        );
-        rows
+        runs.map(row).collect()
+    }
+
+    /// The run of plain HPAs that cost as many replica-hours as Evenkeel, if not more.
+    pub(super) fn at_equal_cost(&self) -> &Summary {
+        self.rival
+            .as_ref()
+            .map_or(&self.plain, |rival| &rival.summary)
+    }
+
+    /// The mean lag in milliseconds of the clock.
+    fn lag_on_clock(&self) -> f64 {
+        1000.0 * self.lag.mean_seconds / self.speed
+    }
+
+    /// True where the machine did not keep up with the speed that was asked for.
+    pub(super) fn is_of_a_busy_machine(&self) -> bool {
+        self.lag_on_clock() >= TOO_BUSY
     }
 }
 
@@ -176,7 +99,7 @@ impl Comparison {
             mean_seconds,
             longest_seconds,
         } = self.lag;
-        let on_clock = 1000.0 * mean_seconds / self.speed;
+        let on_clock = self.lag_on_clock();
         writeln!(
             to,
             "\nControl plane: from a Pod being wanted to a node taking it on {mean_seconds:.1} s of the\n\
@@ -185,7 +108,7 @@ impl Comparison {
              without faults of metrics and API server.",
             self.speed
         )?;
-        if on_clock >= TOO_BUSY {
+        if self.is_of_a_busy_machine() {
             writeln!(
                 to,
                 "\nThis machine was too busy for {} x: less is lost with a lower --speed, or --patience 5s.",
@@ -198,7 +121,7 @@ impl Comparison {
 
 impl Report for Comparison {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
-        let passed = seconds(self.evenkeel.seconds);
+        let passed = measures::seconds(self.evenkeel.seconds);
         writeln!(
             to,
             "{passed} of the scenario, seed {}. Less is better everywhere.\n",
@@ -215,22 +138,18 @@ impl Report for Comparison {
             .chain(["With Evenkeel".to_owned(), String::new()]);
         let mut table = style.table(header.map(Cell::new));
         for row in &rows {
-            let verdict = match row.verdict() {
-                Verdict::Better => style.good(Cell::new("better")),
-                Verdict::Same => Cell::new("same"),
-                Verdict::Worse => style.bad(Cell::new("worse")),
-            };
-            let figures = [Some(row.plain), row.rival, Some(row.evenkeel)];
-            let figures = figures.into_iter().flatten();
-            let cells = figures.map(|figure| Cell::new((row.shown)(figure)));
-            let what = std::iter::once(Cell::new(&row.what));
+            let verdict = row.verdict().cell(style);
+            let measures = [Some(&row.plain), row.rival.as_ref(), Some(&row.evenkeel)];
+            let measures = measures.into_iter().flatten();
+            let cells = measures.map(|measure| Cell::new(measure.shown()));
+            let what = std::iter::once(Cell::new(&row.plain.what));
             table.add_row(what.chain(cells).chain([verdict]));
         }
         writeln!(to, "{}\n", table.trim_fmt())?;
         let worse: Vec<String> = rows
             .iter()
             .filter(|row| row.verdict() == Verdict::Worse)
-            .map(|row| row.what.clone())
+            .map(|row| row.plain.what.clone())
             .collect();
         if worse.is_empty() {
             writeln!(to, "Evenkeel is worse in nothing.")?;

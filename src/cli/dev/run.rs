@@ -18,8 +18,18 @@ use evenkeel_sandbox::engine::summary::Summary;
 /// Interval at which the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Why a run was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Its time had passed.
+    InTime,
+    /// Somebody asked for it.
+    Asked,
+}
+
 /// Result of a run.
 pub(super) struct RunResult {
+    pub(super) end: End,
     pub(super) summary: Summary,
     pub(super) lags: Lags,
 }
@@ -50,29 +60,30 @@ pub(super) async fn run(
     };
     let mut over = std::pin::pin!(over);
     let mut ticks = tokio::time::interval(TICK);
-    loop {
+    let end = loop {
         tokio::select! {
             biased;
-            () = &mut over => break,
-            _ = signals.next() => break,
+            () = &mut over => break End::InTime,
+            _ = signals.next() => break End::Asked,
             why = cluster.failed() => {
                 return Err(Failure::work(format_args!("the service ended: {why}")));
             }
             _ = ticks.tick() => {
                 show.tick(cluster.now())?;
                 if show.wants_end() {
-                    break;
+                    break End::Asked;
                 }
             }
             event = happened.recv() => match event {
                 Ok(event) => show.happened(&event)?,
                 Err(RecvError::Lagged(count)) => show.missed(count)?,
-                Err(RecvError::Closed) => break,
+                Err(RecvError::Closed) => break End::InTime,
             },
         }
-    }
+    };
     show.leave();
     let ran = RunResult {
+        end,
         summary: cluster.summary(),
         lags: cluster.lags(),
     };
