@@ -175,10 +175,13 @@ impl PodEntry {
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
                 let first = self.first_started.or(self.started());
-                let in_it = first.is_some_and(|first| first < measurement.at);
-                let shown = shown[resource].filter(|_| in_it);
-                let in_it = shown.map(|shown| part_within(shown, span, measurement));
-                self.demand[resource].saturating_sub(in_it.unwrap_or_default())
+                let first = first.filter(|first| *first < measurement.at);
+                let demand = self.demand[resource];
+                let in_it = first.zip(shown[resource]).map(|(first, shown)| {
+                    let part = part_within(shown, span, measurement);
+                    part.min(most_since(first, demand.max(shown), measurement))
+                });
+                demand.saturating_sub(in_it.unwrap_or_default())
             }
             _ => Amount::ZERO,
         })
@@ -214,6 +217,18 @@ fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> 
         Amount::from_f64(shown.as_f64() * own / window)
     } else {
         shown
+    }
+}
+
+/// The most that a Pod which uses no more than `usage` can have in a measurement of its node, given its first
+/// start: exporters are read at different times, and what is newer of the Pod may not be in it yet.
+fn most_since(first: Timestamp, usage: Amount, measurement: &Measurement) -> Amount {
+    let window = measurement.window.as_secs_f64();
+    let since = measurement.at.duration_since(first).as_secs_f64();
+    if since < window {
+        Amount::from_f64(usage.as_f64() * since / window)
+    } else {
+        usage
     }
 }
 

@@ -400,7 +400,7 @@ fn a_pod_that_uses_more_than_it_asked_for_is_not_counted_twice() {
     let mut table = table();
     let pod = Pod::bound("p", "a", 300).started(0);
     table.apply_pod("1", &pod.facts(), at(1));
-    table.apply_sample(sample(30, &[("a", 500)], &[("p", 450)]), at(30));
+    table.apply_sample(sample(50, &[("a", 500)], &[("p", 450)]), at(50));
     assert_eq!(load(&table, "a"), 500);
 }
 
@@ -453,7 +453,8 @@ fn a_pod_made_anew_under_the_same_name_is_not_taken_for_the_old_one() {
         &Pod::bound("web-0", "b", 1000).started(20).facts(),
         at(21),
     );
-    let round = sample(60, &[("a", 500), ("b", 900)], &[("web-0", 900)]);
+    // It uses 900, in two thirds of the minute.
+    let round = sample(60, &[("a", 500), ("b", 600)], &[("web-0", 600)]);
     table.apply_sample(round, at(60));
     assert_eq!(load(&table, "a"), 500, "others use this");
     assert_eq!(load(&table, "b"), 1000);

@@ -12,8 +12,9 @@ fn what_an_init_container_uses_is_not_counted_beside_the_demand() {
         ..pod.facts()
     };
     table.apply_pod("1", &facts, at(11));
-    table.apply_sample(sample(40, &[("a", 350)], &[("p", 250)]), at(40));
-    assert_eq!(load(&table, "a"), 400, "50 of 300 are still to come");
+    // It uses 250, in half of the minute.
+    table.apply_sample(sample(40, &[("a", 225)], &[("p", 125)]), at(40));
+    assert_eq!(load(&table, "a"), 400, "175 of 300 are still to come");
 }
 
 #[test]
@@ -27,6 +28,19 @@ fn a_rate_over_a_new_pods_own_short_span_is_in_its_nodes_window_for_that_part_on
     let own = Span::new(at(60), SignedDuration::from_secs(15));
     round.insert_pod_span(&PodName::new("default", "p"), own);
     table.apply_sample(Arc::new(round), at(60));
+    assert_eq!(load(&table, "a"), 400);
+}
+
+#[test]
+fn what_is_newer_of_a_pod_than_of_its_node_is_not_taken_for_a_part_of_it() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(45);
+    table.apply_pod("1", &pod.facts(), at(46));
+    // It uses 300 from second 45 on. Its node was read five seconds later, and the Pod ten after that.
+    table.apply_sample(sample(50, &[("a", 100 + 25)], &[("p", 75)]), at(60));
+    assert_eq!(load(&table, "a"), 400);
+    // A minute of the node holds at most the part in which the Pod ran.
+    table.apply_sample(sample(60, &[("a", 100 + 75)], &[("p", 300)]), at(61));
     assert_eq!(load(&table, "a"), 400);
 }
 
