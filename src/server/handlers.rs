@@ -6,6 +6,7 @@
 
 mod admission;
 mod answer;
+mod choices;
 mod decisions;
 mod extender;
 mod fail_open;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+mod choices;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use jiff::Timestamp;
+use tokio::sync::futures::Notified;
 
 use super::Handlers;
 use super::answer::{json_body, unreadable};
@@ -28,14 +29,17 @@ pub(super) async fn filter(
     // Asked about again: where it was counted until now is not where it went.
     let (uid, now) = (request.pod.uid(), handlers.cluster.now());
     handlers.cluster.ask(&request.pod, now);
-    let snapshot = handlers.cluster.snapshot();
-    let judged = judgement::Call {
-        snapshot: &snapshot,
-        policy: &handlers.policy,
-        now,
-        refused_since: handlers.cluster.refused_since(uid),
+    let refused_since = handlers.cluster.refused_since(uid);
+    let (snapshot, filtered) = loop {
+        let choice = handlers.choices.next();
+        let snapshot = handlers.cluster.snapshot();
+        let judged = handlers.judged(&snapshot, now, refused_since);
+        let filtered = decide::filter(&request, &judged, &handlers.verdicts);
+        if !filtered.doubted || !handlers.told(choice).await {
+            break (snapshot, filtered);
+        }
     };
-    let filtered = decide::filter(&request, &judged, &handlers.verdicts);
+    let judged = handlers.judged(&snapshot, now, refused_since);
     if let (Some(only), Some(_)) = (filtered.only(), filtered.demand) {
         handlers.place(&request, only, Near::default(), now);
         handlers.count_unknown(&request, &snapshot, [only]);
@@ -66,15 +70,11 @@ pub(super) async fn prioritize(
     let now = handlers.cluster.now();
     handlers.cluster.ask(&request.pod, now);
     let snapshot = handlers.cluster.snapshot();
-    let judged = judgement::Call {
-        snapshot: &snapshot,
-        policy: &handlers.policy,
-        now,
-        refused_since: None,
-    };
+    let judged = handlers.judged(&snapshot, now, None);
     let prioritized = decide::prioritize(&request, &judged);
     if let (Some(best), Some(_)) = (prioritized.best, prioritized.demand) {
         handlers.place(&request, best, prioritized.near.clone(), now);
+        handlers.choices.left();
     }
     let outcome = prioritized
         .exemption
@@ -112,12 +112,8 @@ pub(super) async fn preempt(
         return Ok(json_body(preempt::answer(&request, &all)));
     }
     let snapshot = handlers.cluster.snapshot();
-    let judged = judgement::Call {
-        snapshot: &snapshot,
-        policy: &handlers.policy,
-        now: handlers.cluster.now(),
-        refused_since: handlers.cluster.refused_since(request.pod.uid()),
-    };
+    let refused_since = handlers.cluster.refused_since(request.pod.uid());
+    let judged = handlers.judged(&snapshot, handlers.cluster.now(), refused_since);
     let preempted = preempt::preempt(&request, &judged, |node, victims| {
         handlers.cluster.relief(node, victims)
     });
@@ -139,6 +135,7 @@ pub(super) async fn bind(
         Notice::parse(&call.body).map_err(|error| handlers.malformed(Verb::Bind, &error, &call))?;
     let now = handlers.cluster.now();
     let known = handlers.cluster.notice(&notice.uid, &notice.node, now);
+    handlers.choices.told();
     let told = api::Notice {
         at: now,
         node: notice.node.to_string(),
@@ -179,6 +176,29 @@ impl Handlers {
         let refusal = unreadable(error.reason(), error);
         self.fail_open.unreadable(verb.path(), &refusal, call);
         refusal
+    }
+
+    fn judged<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        now: Timestamp,
+        refused_since: Option<Timestamp>,
+    ) -> judgement::Call<'a> {
+        judgement::Call {
+            snapshot,
+            policy: &self.policy,
+            now,
+            refused_since,
+        }
+    }
+
+    /// True once a choice that was awaited is told; false where there is none to wait for any more.
+    async fn told(&self, choice: Notified<'_>) -> bool {
+        let told = self.choices.wait(choice).await;
+        if let Some(told) = told {
+            self.metrics.awaited(told);
+        }
+        told == Some(true)
     }
 
     fn place(&self, request: &Request<'_>, position: usize, near: Near, now: Timestamp) {

@@ -72,6 +72,11 @@ struct VerbLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndLabel {
+    ended: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResourceLabel {
     resource: &'static str,
 }
@@ -83,6 +88,7 @@ pub struct Metrics {
     profiles: Family<ProfileLabel, Counter>,
     calls: Family<CallLabels, Counter>,
     latency: Family<VerbLabel, Histogram>,
+    awaited: Family<EndLabel, Counter>,
     passed: Counter,
     refused: Family<ResourceLabel, Counter>,
     full_nodes: Counter,
@@ -98,6 +104,7 @@ impl Default for Metrics {
             profiles: Family::default(),
             calls: Family::default(),
             latency: Family::new_with_constructor(|| Histogram::new(LATENCIES)),
+            awaited: Family::default(),
             passed: Counter::default(),
             refused: Family::default(),
             full_nodes: Counter::default(),
@@ -130,6 +137,11 @@ impl Metrics {
             "extender_duration_seconds",
             "Time from the request's head to the decision",
             self.latency.clone(),
+        );
+        registry.register(
+            "extender_filter_waits",
+            "Waits of filter for the notice of where the last Pod went, by their end",
+            self.awaited.clone(),
         );
         registry.register(
             "extender_nodes_passed",
@@ -191,6 +203,11 @@ impl Metrics {
             .observe(took.as_secs_f64());
         self.last_call
             .store(clock::now().as_second(), Ordering::Relaxed);
+    }
+
+    pub(super) fn awaited(&self, told: bool) {
+        let ended = if told { "told" } else { "late" };
+        self.awaited.get_or_create(&EndLabel { ended }).inc();
     }
 
     pub(super) fn verdicts(&self, refused: &[u8]) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::choices::Choices;
 use super::decisions::Decisions;
 use super::fail_open::FailOpen;
 use super::metrics::Metrics;
@@ -16,6 +17,7 @@ pub struct Handlers {
     pub(crate) policy: Arc<Policy>,
     pub(crate) decisions: Decisions,
     pub(super) verdicts: VerdictCache,
+    pub(super) choices: Arc<Choices>,
     pub(super) fail_open: Arc<FailOpen>,
     pub(super) metrics: Metrics,
 }
@@ -29,6 +31,7 @@ impl Handlers {
             policy,
             decisions: Decisions::default(),
             verdicts: VerdictCache::default(),
+            choices: Arc::default(),
             fail_open: Arc::default(),
             metrics,
         }

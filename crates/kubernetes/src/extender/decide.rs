@@ -1,5 +1,6 @@
 //! Filter and prioritize as decisions: the nodes that pass and the score of each, with the reasons.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
@@ -28,6 +29,9 @@ pub struct Filtered {
     pub relaxed: bool,
     /// True where the node that the Pod is nominated for passes without headroom.
     pub nominated: bool,
+    /// True where a node is refused, or passes, only for a guess of where another Pod went: to be told
+    /// may change the answer.
+    pub doubted: bool,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
 }
@@ -55,6 +59,7 @@ impl Filtered {
             exemption: Some(exemption),
             relaxed: false,
             nominated: false,
+            doubted: false,
             demand: None,
         }
     }
@@ -75,12 +80,17 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
             ..Filtered::all(nodes, why)
         };
     }
-    let (refused, verdicts) = refusals(request, call.snapshot, &judgement, cache);
+    let Refusals {
+        refused,
+        verdicts,
+        doubted,
+    } = refusals(request, call.snapshot, &judgement, cache);
     let mut filtered = Filtered {
         refused,
         exemption: None,
         relaxed: false,
         nominated: false,
+        doubted,
         demand: Some(demand),
     };
     keep_nomination(&mut filtered, request);
@@ -95,6 +105,13 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
 }
 
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
+struct Refusals {
+    refused: Vec<u8>,
+    verdicts: Arc<Verdicts>,
+    doubted: bool,
+}
+
+/// Judges each node asked about.
 ///
 /// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
 /// no node has that: nobody is refused for the sake of a doubt.
@@ -103,21 +120,35 @@ fn refusals(
     snapshot: &Snapshot,
     judgement: &Judgement<'_>,
     cache: &VerdictCache,
-) -> (Vec<u8>, Arc<Verdicts>) {
+) -> Refusals {
     let (set, demand) = (&snapshot.nodes, &judgement.demand.amounts);
-    let judge = |care| {
+    let judge = |care, doubted| {
         let verdicts = cache.get(set, demand, judgement.headroom, care);
         let names = request.names.iter();
-        let refused: Vec<u8> = names.map(|name| verdicts.at(set.position(name))).collect();
-        (refused, verdicts)
-    };
-    if set.is_in_doubt() {
-        let (refused, verdicts) = judge(Care::AllThatIsPossible);
-        if refused.contains(&0) {
-            return (refused, verdicts);
+        let refused = names.map(|name| verdicts.at(set.position(name)));
+        Refusals {
+            refused: refused.collect(),
+            verdicts,
+            doubted,
         }
+    };
+    if !set.is_in_doubt() {
+        return judge(Care::MostLikely, false);
     }
-    judge(Care::MostLikely)
+    let mut careful = judge(Care::AllThatIsPossible, false);
+    let by_guess = |(name, refused): (&Cow<'_, str>, &u8)| {
+        let at = set.position(name).filter(|_| *refused != 0);
+        let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
+        let node = at.filter(|_| possible != Resources::default());
+        node.and_then(|at| set.at(at))
+            .is_some_and(|node| headroom::fits(demand, &node.load, judgement.headroom))
+    };
+    careful.doubted = request.names.iter().zip(&careful.refused).any(by_guess);
+    if careful.refused.contains(&0) {
+        careful
+    } else {
+        judge(Care::MostLikely, careful.doubted)
+    }
 }
 
 /// Lets the Pod pass to the node that others were preempted on for it: kube-scheduler takes a nominated

@@ -120,6 +120,7 @@ pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation
         exemption: None,
         relaxed: false,
         nominated: false,
+        doubted: false,
         demand: None,
     };
     explained(request, call, &filtered, &request.names)

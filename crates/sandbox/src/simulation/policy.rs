@@ -37,6 +37,11 @@ pub trait LoadPolicy {
     /// A round of measurements has arrived.
     fn measured(&mut self, _monitoring: &Monitoring, _now: SignedDuration) {}
 
+    /// True where to be told of the choice that is under way may change which nodes pass.
+    fn doubts(&mut self, _pod: &Subject<'_>, _nodes: &[usize], _now: SignedDuration) -> bool {
+        false
+    }
+
     /// Takes nodes out that must not have the Pod.
     fn filter(&mut self, _pod: &Subject<'_>, _nodes: &mut Vec<usize>, _now: SignedDuration) {}
 

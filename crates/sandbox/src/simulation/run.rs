@@ -25,6 +25,7 @@ use evenkeel_core::random::Random;
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
 use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::extender::bind::PATIENCE;
 
 /// A run under way.
 pub(super) struct Run<'a> {
@@ -45,6 +46,10 @@ pub(super) struct Run<'a> {
     free: SignedDuration,
     /// It has been put down when it takes the next.
     is_woken: bool,
+    /// When its last choice is told to an extender.
+    told: SignedDuration,
+    /// How long an answer may wait for that.
+    patience: SignedDuration,
 }
 
 /// What all runs of a scenario share.
@@ -97,6 +102,8 @@ impl<'a> Run<'a> {
             queue: VecDeque::new(),
             free: SignedDuration::ZERO,
             is_woken: false,
+            told: SignedDuration::ZERO,
+            patience: SignedDuration::try_from(PATIENCE).unwrap_or_default(),
         }
     }
 
@@ -184,14 +191,22 @@ impl<'a> Run<'a> {
     fn decide(&mut self, now: SignedDuration) {
         self.is_woken = false;
         if let Some(id) = self.queue.pop_front() {
-            self.free = now.saturating_add(self.simulation.decision);
             let subject = self.pods.subject(id);
+            // The call that tells is under way beside this one.
+            let is_near = now < self.told && self.told <= now.saturating_add(self.patience);
+            if is_near && self.scheduler.awaits(&subject, &mut *self.policy, now) {
+                self.queue.push_front(id);
+                self.is_woken = true;
+                return self.agenda.add(self.told, Event::Decide);
+            }
+            self.free = now.saturating_add(self.simulation.decision);
             let node = self.scheduler.place(&subject, &mut *self.policy, now);
             if let Some(node) = node {
                 self.summary.settled(subject.name, now);
                 self.pods.choose(id, node);
                 let noticed = self.free.saturating_add(self.simulation.notice);
                 self.agenda.add(noticed, Event::Noticed(id));
+                self.told = noticed;
                 let bound = self.free.saturating_add(self.simulation.binding);
                 self.agenda.add(bound, Event::Bound(id));
             } else {

@@ -50,6 +50,20 @@ impl Scheduler {
         }
     }
 
+    /// True where the policy would wait for the choice that is under way to be told before it answers.
+    pub(super) fn awaits(
+        &self,
+        pod: &Subject<'_>,
+        policy: &mut dyn LoadPolicy,
+        now: SignedDuration,
+    ) -> bool {
+        let request = &self.requests[pod.index];
+        let nodes = self.nodes.iter().enumerate();
+        let feasible = nodes.filter(|(_, node)| plugins::refusals(request, node).is_empty());
+        let feasible: Vec<usize> = feasible.map(|(at, _)| at).collect();
+        policy.doubts(pod, &feasible, now)
+    }
+
     /// The node that the Pod gets from now on; `None` where it has to wait.
     pub(super) fn place(
         &mut self,

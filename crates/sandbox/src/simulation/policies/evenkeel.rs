@@ -174,6 +174,15 @@ impl LoadPolicy for Evenkeel {
         self.table.apply_sample(Arc::new(round), now);
     }
 
+    fn doubts(&mut self, pod: &Subject<'_>, nodes: &[usize], now: SignedDuration) -> bool {
+        let now = autoscaler::date(now);
+        self.ask(pod, now);
+        let snapshot = self.snapshot();
+        let request = self.request(pod, nodes.iter().copied());
+        let call = self.call(&snapshot, pod.id, now);
+        snapshot.nodes.is_in_doubt() && decide::filter(&request, &call, &self.verdicts).doubted
+    }
+
     fn filter(&mut self, pod: &Subject<'_>, nodes: &mut Vec<usize>, now: SignedDuration) {
         let now = autoscaler::date(now);
         self.table.advance(now);
