@@ -28,6 +28,7 @@ mod scenarios {
     mod preemption;
     mod resource_metrics;
     mod scaling;
+    mod shapes;
     mod signals;
     mod tenants;
     mod waiting;

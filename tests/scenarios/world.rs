@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::support::control_plane::evenkeel::Evenkeel;
@@ -85,7 +85,16 @@ impl<'a> World<'a> {
         world
     }
 
-    /// From the next sample on, `percent` of the node's network capacity is used.
+    /// Tells how much the node can move over the network, such as `200MB/s`.
+    pub(crate) async fn set_network_capacity(&self, node: &str, capacity: &str) {
+        let nodes: Api<Node> = Api::all(self.plane.client.clone());
+        let told =
+            json!({"metadata": {"annotations": {"evenkeel.dev/network-capacity": capacity}}});
+        let patched = nodes.patch(node, &PatchParams::default(), &Patch::Merge(told));
+        patched.await.expect("the node is annotated");
+    }
+
+    /// From the next sample on, `percent` of the network of a node of a hundred MB/s is used.
     pub(crate) fn load_network(&self, node: &str, percent: f64) {
         self.measure(node, "node_network_io", percent * MEGABYTE);
     }
@@ -232,6 +241,11 @@ impl<'a> World<'a> {
 
     /// Starts kube-scheduler with the configuration that operators are given.
     pub(crate) async fn schedule_with_evenkeel(&self) {
+        self.plane.start_scheduler(self.scheduling()).await;
+    }
+
+    /// That configuration, which leads to the replica that is called.
+    pub(crate) fn scheduling(&self) -> Value {
         let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
             .args(["certs", "scheduler-config", "--namespace", NAMESPACE])
             .arg("--kubeconfig")
@@ -248,7 +262,7 @@ impl<'a> World<'a> {
         if self.patience == Patience::Ample {
             extender["httpTimeout"] = json!("20s");
         }
-        self.plane.start_scheduler(configuration).await;
+        configuration
     }
 
     /// Waits until the API server asks the webhook and the webhook knows the namespace.

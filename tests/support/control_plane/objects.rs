@@ -6,7 +6,7 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::clear::await_service_account;
 use super::wait::eventually;
@@ -17,6 +17,8 @@ pub(crate) struct PodSketch {
     pub annotations: BTreeMap<String, String>,
     /// Requests of its only container.
     pub requests: BTreeMap<&'static str, String>,
+    /// What is merged into the object: labels, constraints.
+    pub more: Value,
 }
 
 impl PodSketch {
@@ -26,7 +28,15 @@ impl PodSketch {
         Self {
             annotations: BTreeMap::new(),
             requests: requests.into(),
+            more: Value::Null,
         }
+    }
+
+    /// The same with `more` merged into the object.
+    #[must_use]
+    pub(crate) fn with(mut self, more: Value) -> Self {
+        self.more = more;
+        self
     }
 
     /// The same with one annotation more.
@@ -38,15 +48,18 @@ impl PodSketch {
 
     /// The object, named.
     pub(crate) fn to_pod(&self, name: &str) -> Pod {
-        serde_json::from_value(json!({
+        let mut pod = json!({
             "metadata": {"name": name, "annotations": self.annotations},
             "spec": {"containers": [{
                 "name": "app",
                 "image": "registry.example/app:1",
                 "resources": {"requests": self.requests},
             }]},
-        }))
-        .expect("the Pod is well formed")
+        });
+        if !self.more.is_null() {
+            json_patch::merge(&mut pod, &self.more);
+        }
+        serde_json::from_value(pod).expect("the Pod is well formed")
     }
 
     /// Creates it and answers what the API server made of it.

@@ -148,6 +148,11 @@ impl ControlPlane {
         self.ports.apiserver
     }
 
+    /// The page of metrics of kube-scheduler.
+    pub(crate) async fn scheduler_metrics(&self) -> String {
+        programs::page(self.ports.scheduler, "/metrics").await
+    }
+
     /// Kills kube-scheduler if it runs.
     pub(crate) fn stop_scheduler(&self) {
         drop(locked(&self.scheduler).take());

@@ -193,11 +193,23 @@ impl Launch<'_> {
     }
 }
 
-/// Waits until `path` of the server at `url` answers 200; its certificate is self-signed.
-async fn await_healthy(process: &mut Process, url: &str, path: &str) {
+/// A client without a name of a server with a self-signed certificate.
+fn stranger(url: &str) -> Client {
     let mut config = kube::Config::new(url.parse().expect("a URL"));
     config.accept_invalid_certs = true;
-    let client = Client::try_from(config).expect("a client is made");
+    Client::try_from(config).expect("a client is made")
+}
+
+/// What the program on a port of this machine shows to everybody.
+pub(super) async fn page(port: u16, path: &str) -> String {
+    let client = stranger(&format!("https://127.0.0.1:{port}"));
+    let page = client.request_text(http_get(path)).await;
+    page.unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Waits until `path` of the server at `url` answers 200.
+async fn await_healthy(process: &mut Process, url: &str, path: &str) {
+    let client = stranger(url);
     eventually(&format!("{url}{path} is healthy"), async || {
         process.assert_running();
         let answer = client.request_text(http_get(path)).await;
