@@ -13,6 +13,7 @@ use super::leadership::Leadership;
 use super::metrics::Metrics;
 use super::overload::{self, OverloadWatch};
 use super::queue::WriteQueue;
+use super::scale_in::{self, Costs, ScaleIns};
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 use crate::cluster::records::WaitingPod;
@@ -39,6 +40,8 @@ pub struct Rounds {
     pub wake: WakeSettings,
     /// The samples by which overloaded nodes are tainted.
     pub overload: OverloadWatch,
+    /// The scale-ins before which Pods are given costs of deletion, where they are.
+    pub scale_ins: Option<ScaleIns>,
     /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
     /// The leadership, without which nothing is planned.
@@ -55,6 +58,7 @@ pub struct Rounds {
 struct Memory {
     wake: Wake,
     tainting: Tainting,
+    scale_in: scale_in::Memory,
 }
 
 impl Rounds {
@@ -89,6 +93,11 @@ impl Rounds {
         self.metrics.overloaded(tainted.count());
         let writes = self.switch.get();
         let plans = leads && self.cluster.snapshot().synced;
+        if leads && !plans && writes == Writes::Enabled {
+            // Who goes first cannot be said at present, and no scale-in waits for it.
+            let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in);
+            self.put_all(released);
+        }
         if !plans || writes != Writes::Enabled {
             *memory = Memory::default();
         }
@@ -97,17 +106,30 @@ impl Rounds {
         }
         if writes != Writes::Enabled {
             self.put_all(overload::restored(writes, &nodes));
+            self.put_all(scale_in::restored(writes, &self.cluster));
             return;
         }
-        let Memory { wake, tainting } = memory;
-        let mut failed = self.queue.take_failed().into_iter();
-        if failed.any(|object| object.is(Kind::Node)) {
+        let Memory {
+            wake,
+            tainting,
+            scale_in,
+        } = memory;
+        let failed = self.queue.take_failed();
+        if failed.iter().any(|object| object.is(Kind::Node)) {
             wake.failed();
         }
         self.wake(wake, &waiting, now);
         self.mirror();
         let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
         self.put_all(taints);
+        let costs = Costs {
+            cluster: &self.cluster,
+            policy: &self.policy,
+            scale_ins: self.scale_ins.as_ref(),
+            reporter: &self.identity,
+            metrics: &self.metrics,
+        };
+        self.put_all(costs.plan(scale_in, &failed, now));
         self.tell(now);
     }
 
@@ -205,6 +227,7 @@ mod tests {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
+            balances_scale_in: false,
         });
         let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
             "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
@@ -234,6 +257,7 @@ mod tests {
             policy: Arc::new(policy()),
             wake: WakeSettings::default(),
             overload: OverloadWatch::new(Taints::default(), max_age::DEFAULT, NOW),
+            scale_ins: None,
             queue,
             leadership,
             switch: WriteSwitch::new(Writes::Enabled),
