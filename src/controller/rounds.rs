@@ -303,6 +303,52 @@ mod tests {
         );
     }
 
+    /// A Pod of a ReplicaSet that carries a cost of ours, of a scale-in that nobody knows any more.
+    fn mark(rounds: &Rounds) {
+        let pod = json!({
+            "metadata": {"name": "web-1", "namespace": "shop", "uid": "web-1",
+                "annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1",
+                    "evenkeel.dev/deletion-cost": "-1 balance"},
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                    "name": "web", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "a", "containers": []},
+            "status": {"phase": "Running"}});
+        let pod = serde_json::from_value(pod).unwrap();
+        rounds.cluster.apply_pod(&pod, NOW);
+        for kind in WATCHED {
+            rounds.cluster.set_synced(kind);
+        }
+    }
+
+    #[tokio::test]
+    async fn costs_that_are_left_are_the_leaders_to_take_away_and_no_followers() {
+        let of_costs = |writer: &Writer| {
+            let queued = writer.queued();
+            let purposes = queued.iter().map(|write| write.purpose);
+            let costs = [Purpose::DeletionCost, Purpose::Restore];
+            purposes
+                .filter(|purpose| costs.contains(purpose))
+                .collect::<Vec<_>>()
+        };
+        let (follower, writer) = rounds(Leadership::default());
+        mark(&follower);
+        follower.round(&mut Memory::default(), NOW);
+        assert_eq!(of_costs(&writer), []);
+
+        let (leader, writer) = rounds(Leadership::leading());
+        mark(&leader);
+        let mut memory = Memory::default();
+        for (writes, expected) in [
+            (Writes::Disabled, vec![]),
+            (Writes::Restore, vec![Purpose::Restore]),
+            (Writes::Enabled, vec![Purpose::DeletionCost]),
+        ] {
+            leader.switch.set(writes);
+            leader.round(&mut memory, NOW);
+            assert_eq!(of_costs(&writer), expected, "{writes:?}");
+        }
+    }
+
     #[tokio::test]
     async fn nothing_is_planned_that_the_kill_switch_stops() {
         let (leader, writer) = rounds(Leadership::leading());

@@ -87,7 +87,7 @@ impl Costs<'_> {
             // What is not wanted any more is made no more either.
             let before = std::mem::take(&mut memory.held);
             for scale_in in expected {
-                self.begin(memory, scale_in, &before, &mut writes, now);
+                writes.extend(self.begin(memory, scale_in, &before, now));
             }
         }
         let Memory { rounds, held } = memory;
@@ -121,15 +121,15 @@ impl Costs<'_> {
         freed.into_iter().map(|held| held.write)
     }
 
-    /// Takes a scale-in: says who goes first, where that is due, and holds its write until it is said.
+    /// Takes a scale-in: says who goes first, where that is due, and holds its write until it is said. Where
+    /// it is not to be said, that write goes on at once.
     fn begin(
         &self,
         memory: &mut Memory,
         scale_in: ScaleIn,
         before: &[Held],
-        writes: &mut Vec<Write>,
         now: Timestamp,
-    ) {
+    ) -> Vec<Write> {
         let chosen = self.replica_set(&scale_in).and_then(|(set, pods)| {
             memory.rounds.want(&set, now);
             if memory.rounds.is_due(&set, now) {
@@ -149,15 +149,16 @@ impl Costs<'_> {
                     replica_set,
                     write,
                 });
+                Vec::new()
             }
-            (Ok(_), None) => {}
+            (Ok(_), None) => Vec::new(),
             (Err((set, why)), lowering) => {
                 self.metrics.unbalanced_scale_in(why.reason());
-                if let Some(set) = set {
+                let told = set.and_then(|set| {
                     memory.rounds.forget(&set);
-                    writes.extend(self.left_alone(&set, &why, now));
-                }
-                writes.extend(lowering);
+                    self.left_alone(&set, &why, now)
+                });
+                told.into_iter().chain(lowering).collect()
             }
         }
     }

@@ -222,13 +222,18 @@ impl Scaling {
                 served.publish(std::mem::take(&mut ticked.served));
             }
         }
+        self.hand_over(&mut ticked, decides && leads);
+        (targets, ticked)
+    }
+
+    /// Queues the writes of a tick, and hands scale-ins to whoever says which Pods go first.
+    fn hand_over(&self, ticked: &mut Ticked, plans: bool) {
         for write in ticked.writes.drain(..) {
             self.queue.put(write);
         }
-        if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| decides && leads) {
+        if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
             scale_ins.expect(std::mem::take(&mut ticked.scale_ins));
         }
-        (targets, ticked)
     }
 
     async fn fill(&self, targets: Targets, progress: Progress) -> Targets {

@@ -250,50 +250,73 @@ fn pods_are_given_costs_with_the_component_alone_and_never_over_the_users() {
         let evenkeel = client(evenkeel).await;
         objects::create_namespace(&plane.client, PRICED, &[("evenkeel.dev/enabled", "true")]).await;
         objects::create_namespace(&plane.client, "not-priced", &[]).await;
-        for namespace in [PRICED, "not-priced"] {
-            let pod = json!({"metadata": {"name": "p", "labels": {"app": "web"}},
-                "spec": {"containers": [{"name": "app", "image": "none"}]}});
-            let pod = serde_json::from_value(pod).expect("a Pod");
-            let pods: Api<Pod> = Api::namespaced(plane.client.clone(), namespace);
-            let made = pods.create(&PostParams::default(), &pod).await;
-            made.expect("the Pod is made");
-        }
+        plant_pods(plane).await;
         let ours = costs(&json!("-1"), &json!("-1 balance"));
         let answer = price(&evenkeel, PRICED, &ours).await;
         assert!(answer.is_err(), "the base grants no patch: {answer:?}");
         manifests::grant(&plane.client, "deploy/overlays/scale-in-balance").await;
-        let image = json!({"spec": {"containers": [{"name": "app", "image": "other"}]}});
+        let running =
+            |image: &str| json!({"spec": {"containers": [{"name": "app", "image": image}]}});
         eventually("the guard looks at Pods", async || {
-            let answer = price(&evenkeel, PRICED, &image).await;
+            let before = price(&plane.client, PRICED, &running("none")).await;
+            before.expect("an administrator runs what he likes");
+            let answer = price(&evenkeel, PRICED, &running("other")).await;
             let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change"));
             holds(refused, || format!("{answer:?}"))
         })
         .await;
-        let allowed = async |by: &Client, change: &Value| {
-            let answer = price(by, PRICED, change).await;
-            assert!(answer.is_ok(), "{change}: {answer:?}");
-        };
-        let refused = async |by: &Client, namespace: &str, change: &Value| {
-            let answer = price(by, namespace, change).await;
-            assert!(answer.is_err(), "{namespace} {change}: {answer:?}");
-        };
-        refused(&evenkeel, "not-priced", &ours).await;
-        refused(&evenkeel, PRICED, &costs(&json!("-1"), &Value::Null)).await;
-        refused(&evenkeel, PRICED, &costs(&json!("-1"), &json!("-2 balance"))).await;
-        refused(&evenkeel, PRICED, &json!({"metadata": {"labels": {"app": "db"}}})).await;
-        refused(&evenkeel, PRICED, &annotated("evenkeel.dev/demand", &json!("{}"))).await;
-        allowed(&evenkeel, &ours).await;
-        allowed(&evenkeel, &costs(&json!("-2"), &json!("-2 headroom"))).await;
-        let clean_up = by_account(plane, "evenkeel-restore", &[]).await;
-        refused(&clean_up, PRICED, &ours).await;
-        allowed(&clean_up, &costs(&Value::Null, &Value::Null)).await;
-        let users = costs(&json!("7"), &Value::Null);
-        allowed(&plane.client, &users).await;
-        refused(&evenkeel, PRICED, &ours).await;
-        refused(&evenkeel, PRICED, &costs(&Value::Null, &Value::Null)).await;
-        refused(&clean_up, PRICED, &costs(&Value::Null, &Value::Null)).await;
+        hold_costs(plane, &evenkeel, &ours).await;
         manifests::grant(&plane.client, "deploy/base").await;
     });
+}
+
+/// A Pod in the namespace that has opted in, and one in another.
+async fn plant_pods(plane: &ControlPlane) {
+    for namespace in [PRICED, "not-priced"] {
+        let pod = json!({"metadata": {"name": "p", "labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "app", "image": "none"}]}});
+        let pod = serde_json::from_value(pod).expect("a Pod");
+        let pods: Api<Pod> = Api::namespaced(plane.client.clone(), namespace);
+        let made = pods.create(&PostParams::default(), &pod).await;
+        made.expect("the Pod is made");
+    }
+}
+
+/// What may be written on the Pods, and what not, by whom.
+async fn hold_costs(plane: &ControlPlane, evenkeel: &Client, ours: &Value) {
+    let allowed = async |by: &Client, change: &Value| {
+        let answer = price(by, PRICED, change).await;
+        assert!(answer.is_ok(), "{change}: {answer:?}");
+    };
+    let refused = async |by: &Client, namespace: &str, change: &Value| {
+        let answer = price(by, namespace, change).await;
+        assert!(answer.is_err(), "{namespace} {change}: {answer:?}");
+    };
+    refused(evenkeel, "not-priced", ours).await;
+    refused(evenkeel, PRICED, &costs(&json!("-1"), &Value::Null)).await;
+    refused(evenkeel, PRICED, &costs(&json!("-1"), &json!("-2 balance"))).await;
+    refused(
+        evenkeel,
+        PRICED,
+        &json!({"metadata": {"labels": {"app": "db"}}}),
+    )
+    .await;
+    refused(
+        evenkeel,
+        PRICED,
+        &annotated("evenkeel.dev/demand", &json!("{}")),
+    )
+    .await;
+    allowed(evenkeel, ours).await;
+    allowed(evenkeel, &costs(&json!("-2"), &json!("-2 headroom"))).await;
+    let clean_up = by_account(plane, "evenkeel-restore", &[]).await;
+    refused(&clean_up, PRICED, ours).await;
+    allowed(&clean_up, &costs(&Value::Null, &Value::Null)).await;
+    let users = costs(&json!("7"), &Value::Null);
+    allowed(&plane.client, &users).await;
+    refused(evenkeel, PRICED, ours).await;
+    refused(evenkeel, PRICED, &costs(&Value::Null, &Value::Null)).await;
+    refused(&clean_up, PRICED, &costs(&Value::Null, &Value::Null)).await;
 }
 
 const PRICED: &str = "priced";

@@ -37,7 +37,11 @@ fn the_pods_without_which_nodes_are_even_are_those_that_the_cluster_deletes() {
         let origin = clock::now();
         let load = move |at: jiff::Timestamp| {
             let since = at.duration_since(origin);
-            if since < SignedDuration::from_secs(90) { 2.4 } else { 1.6 }
+            if since < SignedDuration::from_secs(90) {
+                2.4
+            } else {
+                1.6
+            }
         };
         let prometheus =
             Prometheus::start((NAMESPACE, "Deployment/web"), Clock::real(), load).await;
@@ -54,7 +58,12 @@ fn the_pods_without_which_nodes_are_even_are_those_that_the_cluster_deletes() {
             panic!("{:?}", world.node_names);
         };
         let on = |node: &str| before.iter().filter(|pod| node_of(pod) == node).count();
-        assert!(on(full) >= 2 && on(other) >= 2, "{} {}", on(full), on(other));
+        assert!(
+            on(full) >= 2 && on(other) >= 2,
+            "{} {}",
+            on(full),
+            on(other)
+        );
         prometheus.handle.set_nodes(&[(full, 5.0), (other, 2.0)]);
         let evenkeel = world.serve_scale_in(&prometheus.url).await;
 
@@ -72,18 +81,25 @@ fn the_pods_without_which_nodes_are_even_are_those_that_the_cluster_deletes() {
         evenkeel.assert_within_rights();
         // The guards as they were, for whoever comes next on this control plane.
         manifests::grant(client, "deploy/base").await;
-        ask(client, "DELETE", DEPLOYMENT, &json!({"propagationPolicy": "Background"})).await;
-        eventually("the Pods are gone", async || {
-            let left = objects::pods(client, NAMESPACE).await.len();
-            holds(left == 0, || format!("{left} are left"))
-        })
-        .await;
+        clear(client).await;
     });
+}
+
+/// Leaves nothing to whoever comes next.
+async fn clear(client: &Client) {
+    let background = json!({"propagationPolicy": "Background"});
+    ask(client, "DELETE", DEPLOYMENT, &background).await;
+    eventually("the Pods are gone", async || {
+        let left = objects::pods(client, NAMESPACE).await.len();
+        holds(left == 0, || format!("{left} are left"))
+    })
+    .await;
 }
 
 fn node_of(pod: &Pod) -> &str {
     let spec = pod.spec.as_ref();
-    spec.and_then(|spec| spec.node_name.as_deref()).unwrap_or_default()
+    spec.and_then(|spec| spec.node_name.as_deref())
+        .unwrap_or_default()
 }
 
 fn is_ready(pod: &Pod) -> bool {
@@ -97,7 +113,8 @@ async fn workload(client: &Client) {
     let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 15}});
     let deployment = json!({
         "metadata": {"name": "web", "annotations": {
-            "evenkeel.dev/scaling": "direct", "evenkeel.dev/min-replicas": AFTER.to_string(),
+            "evenkeel.dev/scaling": "direct", "evenkeel.dev/predict": "off",
+            "evenkeel.dev/min-replicas": AFTER.to_string(),
             "evenkeel.dev/max-replicas": "20", "evenkeel.dev/target": "cpu=400m",
             "evenkeel.dev/behavior": behavior.to_string()}},
         "spec": {"replicas": BEFORE, "selector": {"matchLabels": {"app": "web"}},
@@ -114,7 +131,9 @@ async fn until_scaled_in(client: &Client) -> Vec<String> {
     loop {
         let deployment = get(client, DEPLOYMENT).await;
         let pods = objects::pods(client, NAMESPACE).await;
-        let staying = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+        let staying = pods
+            .iter()
+            .filter(|pod| pod.metadata.deletion_timestamp.is_none());
         let staying: Vec<&Pod> = staying.collect();
         if staying.len() <= AFTER {
             return staying.iter().map(|pod| pod.name_any()).collect();
@@ -122,7 +141,11 @@ async fn until_scaled_in(client: &Client) -> Vec<String> {
         let marks: Vec<_> = pods.iter().map(|pod| pod.annotations().get(OWN)).collect();
         let status = &deployment["metadata"]["annotations"]["evenkeel.dev/scaling-status"];
         let waited = began.elapsed() < Duration::from_mins(6);
-        assert!(waited, "{} {status} {marks:?}", deployment["spec"]["replicas"]);
+        assert!(
+            waited,
+            "{} {status} {marks:?}",
+            deployment["spec"]["replicas"]
+        );
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

@@ -309,6 +309,41 @@ mod tests {
         annotation.to_text().unwrap().unwrap()
     }
 
+    #[test]
+    fn costs_of_deletion_go_with_what_says_that_they_are_ours_and_the_users_stay() {
+        let annotated = |cost: &str, own: Value| {
+            json!({"metadata": {"name": "p", "uid": "u", "annotations": {
+                POD_DELETION_COST: cost, DELETION_COST: own, "evenkeel.dev/profile": "io"}}})
+        };
+        let now = Timestamp::UNIX_EPOCH;
+        let mut ours = annotated("-1", json!("-1 spread"));
+        let raced = annotated("5", json!("-1 spread"));
+        assert_eq!(traces(Kind::Pod, &ours, now).own, Vec::<String>::new());
+        assert!(
+            patch(Kind::Pod, &ours, Extent::Lapsed, now)
+                .unwrap()
+                .is_none()
+        );
+        for extent in [Extent::All, Extent::Abandoned] {
+            let patch = patch(Kind::Pod, &ours, extent, now).unwrap().unwrap();
+            assert!(
+                apply(&mut raced.clone(), &patch).is_err(),
+                "it is another's by now"
+            );
+            let mut left = ours.clone();
+            apply(&mut left, &patch).unwrap();
+            let kept = json!({"evenkeel.dev/profile": "io"});
+            assert_eq!(left["metadata"]["annotations"], kept);
+        }
+        let change = patch(Kind::Pod, &raced, Extent::All, now).unwrap().unwrap();
+        let mut left = raced.clone();
+        apply(&mut left, &change).unwrap();
+        assert_eq!(left["metadata"]["annotations"][POD_DELETION_COST], "5");
+        assert_eq!(left["metadata"]["annotations"][DELETION_COST], Value::Null);
+        ours["metadata"]["annotations"] = json!({POD_DELETION_COST: "5"});
+        assert!(traces(Kind::Pod, &ours, now).is_clean());
+    }
+
     /// An object that Evenkeel wrote its record on.
     fn object(annotations: &Value, spec: &Value) -> Value {
         let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}});

@@ -149,14 +149,14 @@ fn constraints(
     around: &[Arc<RemovablePod>],
     labels: &NodeLabels,
 ) -> Vec<SpreadConstraint> {
-    let mut known: Vec<(&TopologySpread, &AllLabels)> = Vec::new();
+    let mut known: Vec<(&TopologySpread, &Arc<AllLabels>)> = Vec::new();
     for pod in pods {
         for spread in &*pod.spread {
-            let is_known = known.iter().any(|&(other, of)| {
-                other == spread && (std::ptr::eq(of, &*pod.labels) || *of == *pod.labels)
-            });
+            let is_known = known
+                .iter()
+                .any(|&(other, of)| other == spread && *of == pod.labels);
             if !is_known {
-                known.push((spread, &*pod.labels));
+                known.push((spread, &pod.labels));
             }
         }
     }

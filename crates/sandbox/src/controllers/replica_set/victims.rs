@@ -213,8 +213,8 @@ mod tests {
         let made =
             |name: &str, at: &str| pod(name, &json!({"metadata": {"creationTimestamp": at}}));
         let pods = [
-            made("b", "2026-01-01T06:00:00Z"),
-            made("a", "2026-01-01T05:00:00Z"),
+            made("b", "2026-01-01T05:00:00Z"),
+            made("a", "2026-01-01T04:00:00Z"),
             made("c", "2026-01-01T09:59:00Z"),
         ];
         assert_eq!(order(&pods), ["c", "a", "b"]);

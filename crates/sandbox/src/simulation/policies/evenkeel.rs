@@ -351,6 +351,46 @@ mod tests {
     use super::*;
 
     #[test]
+    fn before_a_scale_in_the_fuller_node_gives_where_that_is_turned_on() {
+        let scenario = Scenario::mixed();
+        let workload = Arc::new(scenario.workloads[0].clone());
+        for balances_scale_in in [true, false] {
+            let own = OwnSettings {
+                balances_scale_in,
+                ..crate::simulation::tests::own()
+            };
+            let mut policy = Evenkeel::new(&scenario, &own);
+            let names: Vec<PodName> = (0..4)
+                .map(|id| PodName::new("shop", &format!("web-{id}")))
+                .collect();
+            let subject = |id: PodId| Subject {
+                id,
+                name: &names[id],
+                workload: &workload,
+                index: 0,
+            };
+            // Three on the first node, the newest on the second.
+            let nodes = [0, 0, 0, 1];
+            for (id, node) in nodes.into_iter().enumerate() {
+                policy.step(&subject(id), node, Step::Bound, SignedDuration::ZERO);
+            }
+            let leaving = |(id, node)| Leaving {
+                subject: subject(id),
+                node: Some(node),
+                is_ready: true,
+            };
+            let pods: Vec<_> = nodes.into_iter().enumerate().map(leaving).collect();
+            let expected = if balances_scale_in {
+                vec![0, 1]
+            } else {
+                vec![]
+            };
+            assert_eq!(policy.first_to_go(&pods, 2), expected);
+            assert!(policy.first_to_go(&pods, 4).is_empty(), "all of them go");
+        }
+    }
+
+    #[test]
     fn the_extender_finds_the_demand_of_the_scenario_in_the_pods() {
         for workload in &Scenario::mixed().workloads {
             assert_eq!(demand(&template(workload), false).amounts, workload.demand);
