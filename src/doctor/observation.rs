@@ -133,7 +133,8 @@ pub struct Right {
     /// Only needed where Pods are given to a second scheduler.
     #[serde(default)]
     pub for_second_scheduler: bool,
-    /// True for a right that only installations need which give Pods costs of deletion.
+    /// Only needed where Pods are given costs of deletion.
+    #[serde(default)]
     pub for_scale_in_balance: bool,
     /// Only needed where external metrics are served.
     #[serde(default)]
