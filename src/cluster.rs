@@ -13,6 +13,7 @@ mod history;
 pub mod metrics;
 pub mod owners;
 pub mod records;
+mod removable;
 pub mod state;
 pub mod watch;
 

@@ -238,6 +238,7 @@ fn cluster_settings(
         capacities: Capacities::new(scheduling.capacities(check), policy.default_capacity),
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: metrics.source != Source::None,
+        balances_scale_in: scheduling.balances_scale_in(),
     }
 }
 

@@ -27,6 +27,7 @@ mod scenarios {
     mod placement;
     mod preemption;
     mod resource_metrics;
+    mod scale_in;
     mod scaling;
     mod shapes;
     mod signals;

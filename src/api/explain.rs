@@ -25,8 +25,20 @@ pub struct PodExplanation {
     pub last_notice: Option<Notice>,
     /// Taints of overloaded nodes, such as `evenkeel.dev/overloaded=cpu:NoSchedule`.
     pub overloaded: BTreeMap<String, String>,
+    /// The cost of its deletion while its ReplicaSet is scaled in, where Evenkeel gave it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion_cost: Option<DeletionCost>,
     /// Terms of a decision on the newest snapshot.
     pub now: Explanation,
+}
+
+/// The cost of a Pod's deletion.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DeletionCost {
+    /// The lower, the earlier it goes; Pods without one have 0.
+    pub cost: i32,
+    /// The reason in words.
+    pub why: Cow<'static, str>,
 }
 
 /// A choice that kube-scheduler told.

@@ -136,6 +136,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     }
     let own = OwnSettings {
         policy: config.policy,
+        balances_scale_in: config.cluster.balances_scale_in,
         table: config.cluster.table,
     };
     let line = own.policy.headroom;

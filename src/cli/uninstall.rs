@@ -30,7 +30,7 @@ Examples:
 
 Bounds of HPAs and ScaledObjects, and replicas that CronHPAs have set, become the user's again, later
 edits of them included; what mode direct has put to sleep gets one replica; taints of overloaded nodes
-go. Annotations
+and costs of deletion that Evenkeel gave Pods go. Annotations
 that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
@@ -42,8 +42,8 @@ more: set evenkeel.dev/scaling: off on its objects first.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
 objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes only on
 what carries such a record, beside a leader too, and nothing while `writes: disabled` freezes everything,
-by the file of --config, else by the ConfigMap evenkeel. Taints it takes away once no leader has renewed the
-Lease for an hour. What has lapsed is told by the API server's clock.
+by the file of --config, else by the ConfigMap evenkeel. Taints, and costs of deletion where those
+are given, it takes away once no leader has renewed the Lease for an hour. What has lapsed is told by the API server's clock.
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
 
@@ -147,7 +147,8 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
             Ok(extent) => (extent, None),
             Err(error) => (Extent::Lapsed, Some(error.to_string())),
         };
-        let mut lapsed = uninstall::lapsed(client, extent, now).await;
+        let mut lapsed =
+            uninstall::lapsed(client, extent, gives_costs(client, args).await, now).await;
         lapsed.unseen.extend(unread.map(|why| Unlisted {
             what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
             why,
@@ -201,6 +202,18 @@ async fn installed_file(client: &Client, namespace: &str) -> kube::Result<Option
 /// # Errors
 /// The configuration is there and cannot be read, so that nobody knows which they are.
 async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, Unlisted> {
+    configuration(client, args).await.map(|config| config.kinds)
+}
+
+/// True where the configuration says that Pods are given costs of deletion. Elsewhere the clean-up has no
+/// right to look at Pods.
+async fn gives_costs(client: &Client, args: &Args) -> bool {
+    let config = configuration(client, args).await;
+    config.is_ok_and(|config| config.cluster.balances_scale_in)
+}
+
+/// The configuration of the installation: the file that is named, else that of the ConfigMap.
+async fn configuration(client: &Client, args: &Args) -> Result<Config, Unlisted> {
     let blind = |why: String| Unlisted {
         what: BLIND.to_owned(),
         why,
@@ -223,10 +236,7 @@ async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, U
             }
         }
     };
-    match config {
-        Ok(config) => Ok(config.kinds),
-        Err(error) => Err(blind(error.to_string())),
-    }
+    config.map_err(|error| blind(error.to_string()))
 }
 
 async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent, now: Timestamp) {

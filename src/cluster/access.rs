@@ -37,6 +37,8 @@ pub enum Need {
     ExternalMetrics,
     /// Those that scale custom resources.
     CustomKinds,
+    /// Those that give Pods costs of deletion before a scale-in.
+    ScaleInBalance,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -117,7 +119,12 @@ pub fn restoring() -> Vec<Access<'static>> {
     };
     // The nodes on which a leader that is gone left taints; its Lease says that it is.
     let tainted = [right(Kind::Node), lease];
-    BOUNDED.map(right).into_iter().chain(tainted).collect()
+    let costs = Access {
+        need: Need::ScaleInBalance,
+        ..right(Kind::Pod)
+    };
+    let bounded = BOUNDED.map(right).into_iter();
+    bounded.chain(tainted).chain([costs]).collect()
 }
 
 /// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
@@ -159,6 +166,11 @@ const FURTHER: &[Access<'static>] = &[
     scale(Kind::Deployment),
     scale(Kind::StatefulSet),
     scale(Kind::ReplicaSet),
+    // Costs of deletion before a scale-in.
+    Access {
+        need: Need::ScaleInBalance,
+        ..everywhere(Kind::Pod, &["patch"])
+    },
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
     // What was made of CronHPAs.

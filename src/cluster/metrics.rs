@@ -258,6 +258,7 @@ mod tests {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,
+            balances_scale_in: false,
         });
         for (name, annotations) in [
             ("a", json!({"evenkeel.dev/network-capacity": "1Gbps"})),

@@ -4,6 +4,7 @@ mod claims;
 mod contacts;
 mod inner;
 mod placing;
+mod removable;
 mod scaling;
 mod second_scheduler;
 mod synced;
@@ -19,6 +20,7 @@ use super::autoscaling::Store;
 use super::history::History;
 use super::owners::Owner;
 use super::records::{NamespaceRecord, WaitingPod};
+use super::removable::RemovablePods;
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -48,6 +50,8 @@ pub struct Settings {
     pub caps_as_demand: bool,
     /// True where measurements are to be expected.
     pub expects_metrics: bool,
+    /// True where Pods are given costs of deletion before a scale-in, so that all are known that may go.
+    pub balances_scale_in: bool,
 }
 
 /// The live cluster; clones share it.
@@ -61,6 +65,7 @@ struct Shared {
     inner: Mutex<Inner>,
     snapshot: ArcSwap<Snapshot>,
     scaling: Mutex<Store>,
+    removable: Mutex<RemovablePods>,
     history: History,
 }
 
@@ -82,8 +87,10 @@ impl ClusterState {
             expects_metrics: settings.expects_metrics,
             ..Snapshot::default()
         };
+        let removable = RemovablePods::new(settings.balances_scale_in);
         Self(Arc::new(Shared {
             settings,
+            removable: Mutex::new(removable),
             clock,
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
@@ -123,6 +130,7 @@ impl ClusterState {
             inner.follow_taints(node);
             inner.warn(Kind::Node, &node.metadata, &invalid);
         });
+        self.removable().apply_node(node);
     }
 
     /// Forgets a node that was deleted.
@@ -133,6 +141,7 @@ impl ClusterState {
             inner.contacts.remove(name);
             inner.tainted.remove(name);
         });
+        self.removable().retain_nodes(|other| other != name);
     }
 
     /// Keeps only these nodes, after a complete list.
@@ -143,6 +152,7 @@ impl ClusterState {
             inner.contacts.retain(&keep);
             inner.tainted.retain(|name, _| keep(name));
         });
+        self.removable().retain_nodes(&keep);
     }
 
     /// Takes a Pod as it now is.
@@ -167,6 +177,7 @@ impl ClusterState {
         });
         self.0.history.apply(pod, &name, &demand);
         self.scaling().pods.apply(pod, name);
+        self.removable().apply(pod);
     }
 
     /// Forgets a Pod that was deleted.
@@ -177,6 +188,7 @@ impl ClusterState {
             inner.claims.remove(uid);
         });
         self.scaling().pods.remove(uid);
+        self.removable().remove(uid);
     }
 
     /// Keeps only these Pods, after a complete list.
@@ -187,6 +199,7 @@ impl ClusterState {
             inner.claims.retain(&keep);
         });
         self.scaling().pods.retain(&keep);
+        self.removable().retain(&keep);
     }
 
     /// Takes a namespace as it now is.

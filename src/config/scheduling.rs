@@ -38,6 +38,8 @@ section! {
         in_flight_timeout: Text = "10s".into(),
         notice_timeout: Text = "2s".into(),
         overload: OverloadSection = OverloadSection::default(),
+        // It takes the right to patch Pods.
+        scale_in: ScaleInName = ScaleInName::default(),
     }
 
     /// `scheduling.overload` as it is written.
@@ -84,6 +86,14 @@ pub(super) enum TaintName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+pub(super) enum ScaleInName {
+    #[default]
+    Off,
+    Balance,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum NormalizationName {
     #[default]
     Joint,
@@ -125,6 +135,7 @@ impl PolicySections<'_> {
             in_flight_timeout: _,
             overload: _,
             notice_timeout: _,
+            scale_in: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
@@ -173,6 +184,11 @@ impl OverloadSection {
 }
 
 impl SchedulingSection {
+    /// True where Pods are given costs of deletion before a scale-in.
+    pub(super) fn balances_scale_in(&self) -> bool {
+        self.scale_in == ScaleInName::Balance
+    }
+
     /// The capacities of nodes that do not tell theirs, by their labels.
     pub(super) fn capacities(&self, check: &mut Checker) -> Vec<LabelledCapacity> {
         capacities::check(&self.capacities, check)

@@ -124,6 +124,7 @@ fn every_field_of_the_complete_example_is_read() {
             disk: true,
         }
     );
+    assert!(config.cluster.balances_scale_in);
     let scaling = plan::scaling::Settings {
         mode: Mode::Floor,
         predict: Predict::DsHpa,

@@ -68,6 +68,14 @@ pub struct Metrics {
     refused_pods: Gauge,
     refused_oldest_seconds: Gauge<f64, AtomicU64>,
     overloaded_nodes: Gauge,
+    marked_pods: Gauge,
+    balanced_scale_ins: Counter,
+    unbalanced_scale_ins: Family<Unbalanced, Counter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Unbalanced {
+    reason: &'static str,
 }
 
 impl Metrics {
@@ -99,6 +107,21 @@ impl Metrics {
             "Nodes that carry a taint of Evenkeel as overloaded",
             self.overloaded_nodes.clone(),
         );
+        registry.register(
+            "deletion_cost_pods",
+            "Pods that carry a cost of deletion of Evenkeel",
+            self.marked_pods.clone(),
+        );
+        registry.register(
+            "scale_ins_balanced",
+            "Rounds in which Pods of a ReplicaSet were given costs of deletion before a scale-in",
+            self.balanced_scale_ins.clone(),
+        );
+        registry.register(
+            "scale_ins_left_alone",
+            "Ticks at which a workload was scaled in and no Pod of it was given a cost, by reason",
+            self.unbalanced_scale_ins.clone(),
+        );
     }
 
     pub(super) fn count(&self, purpose: Purpose, outcome: Outcome) {
@@ -123,6 +146,20 @@ impl Metrics {
     pub(super) fn overloaded(&self, nodes: usize) {
         let nodes = i64::try_from(nodes).unwrap_or(i64::MAX);
         self.overloaded_nodes.set(nodes);
+    }
+
+    pub(super) fn marked_pods(&self, pods: usize) {
+        self.marked_pods
+            .set(i64::try_from(pods).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn balanced_scale_in(&self) {
+        self.balanced_scale_ins.inc();
+    }
+
+    pub(super) fn unbalanced_scale_in(&self, reason: &'static str) {
+        let labels = Unbalanced { reason };
+        self.unbalanced_scale_ins.get_or_create(&labels).inc();
     }
 
     pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {

@@ -13,6 +13,7 @@ use super::leadership::Leadership;
 use super::metrics::Metrics;
 use super::overload::{self, OverloadWatch};
 use super::queue::WriteQueue;
+use super::scale_in::{self, Costs, ScaleIns};
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 use crate::cluster::records::WaitingPod;
@@ -39,6 +40,8 @@ pub struct Rounds {
     pub wake: WakeSettings,
     /// The samples by which overloaded nodes are tainted.
     pub overload: OverloadWatch,
+    /// The scale-ins before which Pods are given costs of deletion, where they are.
+    pub scale_ins: Option<ScaleIns>,
     /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
     /// The leadership, without which nothing is planned.
@@ -55,6 +58,7 @@ pub struct Rounds {
 struct Memory {
     wake: Wake,
     tainting: Tainting,
+    scale_in: scale_in::Memory,
 }
 
 impl Rounds {
@@ -89,6 +93,11 @@ impl Rounds {
         self.metrics.overloaded(tainted.count());
         let writes = self.switch.get();
         let plans = leads && self.cluster.snapshot().synced;
+        if leads && !plans && writes == Writes::Enabled {
+            // Who goes first cannot be said at present, and no scale-in waits for it.
+            let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in);
+            self.put_all(released);
+        }
         if !plans || writes != Writes::Enabled {
             *memory = Memory::default();
         }
@@ -97,17 +106,30 @@ impl Rounds {
         }
         if writes != Writes::Enabled {
             self.put_all(overload::restored(writes, &nodes));
+            self.put_all(scale_in::restored(writes, &self.cluster));
             return;
         }
-        let Memory { wake, tainting } = memory;
-        let mut failed = self.queue.take_failed().into_iter();
-        if failed.any(|object| object.is(Kind::Node)) {
+        let Memory {
+            wake,
+            tainting,
+            scale_in,
+        } = memory;
+        let failed = self.queue.take_failed();
+        if failed.iter().any(|object| object.is(Kind::Node)) {
             wake.failed();
         }
         self.wake(wake, &waiting, now);
         self.mirror();
         let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
         self.put_all(taints);
+        let costs = Costs {
+            cluster: &self.cluster,
+            policy: &self.policy,
+            scale_ins: self.scale_ins.as_ref(),
+            reporter: &self.identity,
+            metrics: &self.metrics,
+        };
+        self.put_all(costs.plan(scale_in, &failed, now));
         self.tell(now);
     }
 
@@ -205,6 +227,7 @@ mod tests {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
+            balances_scale_in: false,
         });
         let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
             "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
@@ -234,6 +257,7 @@ mod tests {
             policy: Arc::new(policy()),
             wake: WakeSettings::default(),
             overload: OverloadWatch::new(Taints::default(), max_age::DEFAULT, NOW),
+            scale_ins: None,
             queue,
             leadership,
             switch: WriteSwitch::new(Writes::Enabled),
@@ -277,6 +301,52 @@ mod tests {
             purposes(&writer.queued()),
             [Purpose::MirrorNamespace.as_str()]
         );
+    }
+
+    /// A Pod of a ReplicaSet that carries a cost of ours, of a scale-in that nobody knows any more.
+    fn mark(rounds: &Rounds) {
+        let pod = json!({
+            "metadata": {"name": "web-1", "namespace": "shop", "uid": "web-1",
+                "annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1",
+                    "evenkeel.dev/deletion-cost": "-1 balance"},
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                    "name": "web", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "a", "containers": []},
+            "status": {"phase": "Running"}});
+        let pod = serde_json::from_value(pod).unwrap();
+        rounds.cluster.apply_pod(&pod, NOW);
+        for kind in WATCHED {
+            rounds.cluster.set_synced(kind);
+        }
+    }
+
+    #[tokio::test]
+    async fn costs_that_are_left_are_the_leaders_to_take_away_and_no_followers() {
+        let of_costs = |writer: &Writer| {
+            let queued = writer.queued();
+            let purposes = queued.iter().map(|write| write.purpose);
+            let costs = [Purpose::DeletionCost, Purpose::Restore];
+            purposes
+                .filter(|purpose| costs.contains(purpose))
+                .collect::<Vec<_>>()
+        };
+        let (follower, writer) = rounds(Leadership::default());
+        mark(&follower);
+        follower.round(&mut Memory::default(), NOW);
+        assert_eq!(of_costs(&writer), []);
+
+        let (leader, writer) = rounds(Leadership::leading());
+        mark(&leader);
+        let mut memory = Memory::default();
+        for (writes, expected) in [
+            (Writes::Disabled, vec![]),
+            (Writes::Restore, vec![Purpose::Restore]),
+            (Writes::Enabled, vec![Purpose::DeletionCost]),
+        ] {
+            leader.switch.set(writes);
+            leader.round(&mut memory, NOW);
+            assert_eq!(of_costs(&writer), expected, "{writes:?}");
+        }
     }
 
     #[tokio::test]

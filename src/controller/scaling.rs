@@ -39,6 +39,7 @@ use self::refill::{Progress, Wish};
 use self::targets::{FitTold, FitWork, Lane, Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
+use super::scale_in::ScaleIns;
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 use crate::metrics::signals::Signals;
@@ -88,6 +89,8 @@ pub struct Scaling {
     pub swish_net: Option<PathBuf>,
     /// Where the loads that are expected go, where they are served.
     pub served: Option<ServedLoads>,
+    /// Where scale-ins go, where it is said before which Pods go first.
+    pub scale_ins: Option<ScaleIns>,
 }
 
 impl Scaling {
@@ -184,6 +187,7 @@ impl Scaling {
         };
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let (shared, serves) = (Arc::clone(&self.shared), self.served.is_some());
+        let balances_scale_in = self.scale_ins.is_some();
         let signals = self.signals.newest().await;
         let worked = work(targets, move |targets| {
             let tick = Tick {
@@ -197,6 +201,7 @@ impl Scaling {
                 has_past,
                 traces: &traces,
                 serves,
+                balances_scale_in,
                 crons: &view.crons,
             };
             targets.tick(&view.targets, &tick)
@@ -217,10 +222,18 @@ impl Scaling {
                 served.publish(std::mem::take(&mut ticked.served));
             }
         }
+        self.hand_over(&mut ticked, decides && leads);
+        (targets, ticked)
+    }
+
+    /// Queues the writes of a tick, and hands scale-ins to whoever says which Pods go first.
+    fn hand_over(&self, ticked: &mut Ticked, plans: bool) {
         for write in ticked.writes.drain(..) {
             self.queue.put(write);
         }
-        (targets, ticked)
+        if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
+            scale_ins.expect(std::mem::take(&mut ticked.scale_ins));
+        }
     }
 
     async fn fill(&self, targets: Targets, progress: Progress) -> Targets {

@@ -50,6 +50,8 @@ impl Writes {
             | Purpose::ScalingEvent
             | Purpose::OverloadTaint
             | Purpose::OverloadEvent
+            | Purpose::DeletionCost
+            | Purpose::DeletionCostEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

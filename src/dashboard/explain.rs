@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::query::parameters;
 use crate::api;
-use crate::api::explain::PodExplanation;
+use crate::api::explain::{DeletionCost, PodExplanation};
 use crate::server::ApiError;
 use crate::server::handlers::Handlers;
 use evenkeel_core::placement::usage::PodName;
@@ -106,6 +106,10 @@ fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExpla
         last_prioritize: None,
         last_notice: None,
         overloaded: cluster.overloaded(),
+        deletion_cost: cluster.deletion_cost(pod.uid()).map(|given| DeletionCost {
+            cost: given.cost,
+            why: given.ground.explanation().into(),
+        }),
         now,
     })
 }

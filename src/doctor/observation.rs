@@ -133,6 +133,9 @@ pub struct Right {
     /// Only needed where Pods are given to a second scheduler.
     #[serde(default)]
     pub for_second_scheduler: bool,
+    /// Only needed where Pods are given costs of deletion.
+    #[serde(default)]
+    pub for_scale_in_balance: bool,
     /// Only needed where external metrics are served.
     #[serde(default)]
     pub for_external_metrics: bool,

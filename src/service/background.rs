@@ -66,6 +66,7 @@ pub(super) fn start(
         }),
         swish_net: config.swish_net.clone(),
         served: parts.scaling.served.clone(),
+        scale_ins: parts.scaling.scale_ins.clone(),
     };
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
     let reload = reload::Watch {
@@ -153,6 +154,7 @@ fn rounds(
         policy: Arc::new(parts.config.policy.clone()),
         wake: parts.config.wake,
         overload: parts.overload.clone(),
+        scale_ins: parts.scaling.scale_ins.clone(),
         queue: queue.clone(),
         leadership,
         switch: parts.switch.clone(),

@@ -192,6 +192,7 @@ mod tests {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,
+            balances_scale_in: false,
         });
         let internal = |address: &str| json!({"type": "InternalIP", "address": address});
         for (name, addresses, port) in [

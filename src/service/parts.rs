@@ -9,7 +9,7 @@ use super::{client, reload};
 use crate::cluster::{self, ClusterState};
 use crate::config::Config;
 use crate::controller::scaling::{Samples, ServedLoads, Traces};
-use crate::controller::{self, OverloadWatch, Replica, WriteSwitch};
+use crate::controller::{self, OverloadWatch, Replica, ScaleIns, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, handlers};
 use evenkeel_clock::Clock;
@@ -53,6 +53,8 @@ pub(super) struct Scaling {
     pub(super) traces: Traces,
     /// The loads that are expected, where they are served.
     pub(super) served: Option<ServedLoads>,
+    /// The scale-ins before which Pods are given costs of deletion, where they are.
+    pub(super) scale_ins: Option<ScaleIns>,
 }
 
 /// The metric handles of all parts.
@@ -99,6 +101,7 @@ impl Parts {
                 samples: Samples::default(),
                 traces: Traces::default(),
                 served: config.server.external_metrics.then(ServedLoads::default),
+                scale_ins: config.cluster.balances_scale_in.then(ScaleIns::default),
             },
             config,
         })

@@ -67,8 +67,14 @@ pub async fn gather(
 }
 
 /// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
-/// should have put them back is gone; and where no leader has been for as long, tainted nodes.
-pub async fn lapsed(client: &Client, extent: Extent, now: Timestamp) -> Inventory {
+/// should have put them back is gone; and where no leader has been for as long, tainted nodes, and Pods with
+/// costs of deletion where those are given at all (`gives_costs`).
+pub async fn lapsed(
+    client: &Client,
+    extent: Extent,
+    gives_costs: bool,
+    now: Timestamp,
+) -> Inventory {
     let mut found = Inventory::default();
     let look = Look { extent, now };
     for kind in BOUNDED {
@@ -76,6 +82,9 @@ pub async fn lapsed(client: &Client, extent: Extent, now: Timestamp) -> Inventor
     }
     if extent == Extent::Abandoned {
         marked(client, Kind::Node, look, &mut found).await;
+        if gives_costs {
+            marked(client, Kind::Pod, look, &mut found).await;
+        }
     }
     found.marks.retain(|mark| mark.is_due);
     found.yours.clear();

@@ -36,7 +36,7 @@ mod code {
         BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, MUTATE, PREEMPT, PRIORITIZE, READYZ,
     };
     pub(super) use evenkeel_kubernetes::annotations::{
-        BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
+        BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, SCALING_STATUS,
     };
 }
 
@@ -688,13 +688,19 @@ fn restoring(objects: &[Value]) -> &Value {
     &job["spec"]["jobTemplate"]["spec"]["template"]
 }
 
+/// The rights that the clean-up says it needs for `need`.
+fn cleaning(need: Need) -> BTreeSet<Right> {
+    let all = access::restoring().into_iter();
+    rights(all.filter(|access| access.need == need))
+}
+
 #[test]
 fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
     let objects = base();
     let pod = &restoring(&objects)["spec"];
     assert_eq!(pod["serviceAccountName"], "evenkeel-restore");
     find(&objects, "ServiceAccount", "evenkeel-restore");
-    let needed = rights(access::restoring());
+    let needed = cleaning(Need::Always);
     assert_eq!(granted(&objects, Identity::CleanUp), needed);
     let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-restores")["spec"];
     let rules = policy["matchConstraints"]["resourceRules"].as_array();
@@ -707,7 +713,13 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
     let patched: BTreeSet<_> = patched.map(|right| right.resource).collect();
     assert_eq!(guarded, patched);
     let own = named(&policy["variables"], "own")["expression"].to_string();
-    for annotation in [code::BOUNDS, code::SCALING_STATUS, code::HEADROOM_RETURNED] {
+    for annotation in [
+        code::BOUNDS,
+        code::SCALING_STATUS,
+        code::HEADROOM_RETURNED,
+        code::DELETION_COST,
+        code::POD_DELETION_COST,
+    ] {
         assert!(own.contains(annotation), "{annotation}");
     }
     let kind = "ValidatingAdmissionPolicyBinding";
@@ -776,13 +788,20 @@ fn writes_are_narrowed_to_what_is_written() {
         let expression = &named(&policy["variables"], name)["expression"];
         let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
         let names = patched.iter().flat_map(|(_, name)| name.split('/'));
-        let resources: BTreeSet<_> = names.chain([""]).collect();
+        // Pods are guarded where the component that grants their patch adds them.
+        let resources: BTreeSet<_> = names.chain(["", "pods"]).collect();
         words
             .filter(|word| !resources.contains(word))
             .collect::<BTreeSet<_>>()
     };
     assert_eq!(variable("ownLabels"), BTreeSet::from([code::ENABLED]));
-    let annotations = [code::HEADROOM_RETURNED, code::BOUNDS, code::SCALING_STATUS];
+    let annotations = [
+        code::HEADROOM_RETURNED,
+        code::BOUNDS,
+        code::SCALING_STATUS,
+        code::DELETION_COST,
+        code::POD_DELETION_COST,
+    ];
     assert_eq!(variable("ownAnnotations"), BTreeSet::from(annotations));
     let bounds = [
         "minReplicas",
@@ -1156,6 +1175,36 @@ fn taints_are_set_only_with_their_component() {
     assert_eq!(may_taint(&objects), "true");
     let effect = configuration(&objects).overload.effect;
     assert_eq!(effect, Some(TaintEffect::NoSchedule));
+}
+
+/// Whoever could patch Pods could change what they run: the base grants it to nobody, and the guards look at
+/// Pods where it is granted.
+#[test]
+fn pods_are_given_costs_of_deletion_only_with_their_component() {
+    assert!(!configuration(&base()).cluster.balances_scale_in);
+    let Some(objects) = built("deploy/overlays/scale-in-balance") else {
+        return;
+    };
+    assert!(configuration(&objects).cluster.balances_scale_in);
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(access(Identity::Service, Need::ScaleInBalance));
+    assert_eq!(granted(&objects, Identity::Service), service);
+    let mut clean_up = cleaning(Need::Always);
+    clean_up.extend(cleaning(Need::ScaleInBalance));
+    assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
+    for policy in ["evenkeel-writes", "evenkeel-restores"] {
+        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
+        let rules = policy["matchConstraints"]["resourceRules"]
+            .as_array()
+            .unwrap();
+        let pods = |rule: &&Value| strings(&rule["resources"]) == ["pods"];
+        assert_eq!(rules.iter().filter(pods).count(), 1);
+    }
+    let job = &restoring(&objects)["spec"]["containers"][0]["env"];
+    let switch = named(job, "EVENKEEL_SCHEDULING_SCALE_IN");
+    assert_eq!(switch["value"], "balance");
 }
 
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -239,6 +239,99 @@ async fn the_clean_up_takes_taints_away(
     let left = answer.spec.and_then(|spec| spec.taints).unwrap_or_default();
     let keys: Vec<_> = left.into_iter().map(|taint| taint.key).collect();
     assert_eq!(keys, ["gpu"]);
+}
+
+/// Whoever may patch a Pod could make it run another image; RBAC cannot narrow it to annotations.
+#[test]
+fn pods_are_given_costs_with_the_component_alone_and_never_over_the_users() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        let evenkeel = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
+        let evenkeel = client(evenkeel).await;
+        objects::create_namespace(&plane.client, PRICED, &[("evenkeel.dev/enabled", "true")]).await;
+        objects::create_namespace(&plane.client, "not-priced", &[]).await;
+        plant_pods(plane).await;
+        let ours = costs(&json!("-1"), &json!("-1 balance"));
+        let answer = price(&evenkeel, PRICED, &ours).await;
+        assert!(answer.is_err(), "the base grants no patch: {answer:?}");
+        manifests::grant(&plane.client, "deploy/overlays/scale-in-balance").await;
+        let running =
+            |image: &str| json!({"spec": {"containers": [{"name": "app", "image": image}]}});
+        eventually("the guard looks at Pods", async || {
+            let before = price(&plane.client, PRICED, &running("none")).await;
+            before.expect("an administrator runs what he likes");
+            let answer = price(&evenkeel, PRICED, &running("other")).await;
+            let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change"));
+            holds(refused, || format!("{answer:?}"))
+        })
+        .await;
+        hold_costs(plane, &evenkeel, &ours).await;
+        manifests::grant(&plane.client, "deploy/base").await;
+    });
+}
+
+/// A Pod in the namespace that has opted in, and one in another.
+async fn plant_pods(plane: &ControlPlane) {
+    for namespace in [PRICED, "not-priced"] {
+        let pod = json!({"metadata": {"name": "p", "labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "app", "image": "none"}]}});
+        let pod = serde_json::from_value(pod).expect("a Pod");
+        let pods: Api<Pod> = Api::namespaced(plane.client.clone(), namespace);
+        let made = pods.create(&PostParams::default(), &pod).await;
+        made.expect("the Pod is made");
+    }
+}
+
+/// What may be written on the Pods, and what not, by whom.
+async fn hold_costs(plane: &ControlPlane, evenkeel: &Client, ours: &Value) {
+    let allowed = async |by: &Client, change: &Value| {
+        let answer = price(by, PRICED, change).await;
+        assert!(answer.is_ok(), "{change}: {answer:?}");
+    };
+    let refused = async |by: &Client, namespace: &str, change: &Value| {
+        let answer = price(by, namespace, change).await;
+        assert!(answer.is_err(), "{namespace} {change}: {answer:?}");
+    };
+    refused(evenkeel, "not-priced", ours).await;
+    refused(evenkeel, PRICED, &costs(&json!("-1"), &Value::Null)).await;
+    refused(evenkeel, PRICED, &costs(&json!("-1"), &json!("-2 balance"))).await;
+    refused(
+        evenkeel,
+        PRICED,
+        &json!({"metadata": {"labels": {"app": "db"}}}),
+    )
+    .await;
+    refused(
+        evenkeel,
+        PRICED,
+        &annotated("evenkeel.dev/demand", &json!("{}")),
+    )
+    .await;
+    allowed(evenkeel, ours).await;
+    allowed(evenkeel, &costs(&json!("-2"), &json!("-2 headroom"))).await;
+    let clean_up = by_account(plane, "evenkeel-restore", &[]).await;
+    refused(&clean_up, PRICED, ours).await;
+    allowed(&clean_up, &costs(&Value::Null, &Value::Null)).await;
+    let users = costs(&json!("7"), &Value::Null);
+    allowed(&plane.client, &users).await;
+    refused(evenkeel, PRICED, ours).await;
+    refused(evenkeel, PRICED, &costs(&Value::Null, &Value::Null)).await;
+    refused(&clean_up, PRICED, &costs(&Value::Null, &Value::Null)).await;
+}
+
+const PRICED: &str = "priced";
+
+/// Both annotations about the cost of a Pod's deletion.
+fn costs(cost: &Value, own: &Value) -> Value {
+    json!({"metadata": {"annotations": {
+        "controller.kubernetes.io/pod-deletion-cost": cost, "evenkeel.dev/deletion-cost": own}}})
+}
+
+/// Changes the Pod of a namespace.
+async fn price(client: &Client, namespace: &str, change: &Value) -> kube::Result<Pod> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let change = Patch::Strategic(change.clone());
+    pods.patch("p", &PatchParams::default(), &change).await
 }
 
 const TAINTED: &str = "tainted";

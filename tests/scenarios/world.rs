@@ -186,6 +186,16 @@ impl<'a> World<'a> {
             .await
     }
 
+    /// Grants what costs of deletion take, and starts a replica that gives them, measuring as in
+    /// [`Self::serve_scaling`].
+    pub(crate) async fn serve_scale_in(&self, url: &str) -> Evenkeel {
+        manifests::grant(&self.plane.client, "deploy/overlays/scale-in-balance").await;
+        let mut ours = scaling(url);
+        ours["scheduling"]["scaleIn"] = json!("balance");
+        self.replica_with("evenkeel-0", self.port, "1s", &ours)
+            .await
+    }
+
     async fn may_scale_rollouts(&self) -> Result<(), String> {
         let review = json!({"spec": {
             "user": format!("system:serviceaccount:{NAMESPACE}:evenkeel"),

@@ -58,6 +58,7 @@ pub(crate) fn policy() -> Policy {
 /// An empty cluster of which nothing has been listed.
 pub(crate) fn unlisted(expects_metrics: bool) -> ClusterState {
     ClusterState::new(Settings {
+        balances_scale_in: false,
         table: node_table::Settings::default(),
         capacities: Capacities::default(),
         caps_as_demand: false,

@@ -14,6 +14,7 @@ mod gate;
 mod models;
 mod overload;
 mod processes;
+mod scale_in;
 mod signals;
 mod traffic;
 mod world;

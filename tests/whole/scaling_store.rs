@@ -73,6 +73,7 @@ impl Watched {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
+            balances_scale_in: false,
         });
         let metrics = Metrics::default();
         let often = Duration::from_millis(200);

@@ -114,6 +114,7 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<O
         capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics: false,
+        balances_scale_in: false,
     });
     let metrics = cluster::Metrics::default();
     let rarely = Duration::from_mins(1);

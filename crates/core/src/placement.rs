@@ -5,6 +5,7 @@
 //! function of its arguments; the numbers come from the service's view of the cluster.
 
 pub mod balance;
+pub mod deletion_cost;
 pub mod headroom;
 pub mod in_tree;
 mod node_load;

@@ -73,6 +73,12 @@ pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
 pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
 
+/// On a Pod, written: the cost of its deletion that stands beside it, and its ground, while its ReplicaSet is
+/// scaled in. A cost without it is the user's.
+pub const DELETION_COST: &str = "evenkeel.dev/deletion-cost";
+/// On a Pod, read by its ReplicaSet's controller: of ready Pods those with the lowest are deleted first.
+pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+
 /// The prefix of the annotations by which KEDA's ScaledObjects are paused.
 const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
 
@@ -101,7 +107,13 @@ pub(crate) const PROFILE_SOURCE_HISTORY: &str = "history";
 pub(super) fn is_read(key: &str) -> bool {
     key.starts_with(PREFIX)
         || key.starts_with(KEDA_PAUSED)
-        || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
+        || [
+            MIRROR,
+            INGRESS_BANDWIDTH,
+            EGRESS_BANDWIDTH,
+            POD_DELETION_COST,
+        ]
+        .contains(&key)
 }
 
 /// An annotation whose value is not accepted.
@@ -229,10 +241,12 @@ mod tests {
             RISK,
             BOUNDS,
             SCALING_STATUS,
+            DELETION_COST,
         ] {
             assert!(key.starts_with(PREFIX), "{key}");
         }
         assert!(is_read(MIRROR) && is_read(EGRESS_BANDWIDTH) && is_read(SKIP));
+        assert!(is_read(POD_DELETION_COST));
         assert!(is_read("autoscaling.keda.sh/paused-replicas"));
         assert!(!is_read("kubernetes.io/limit-ranger"));
     }

@@ -42,6 +42,7 @@ pub mod pod;
 pub mod pod_facts;
 pub mod pod_metrics;
 pub mod pod_names;
+pub mod removable_pod;
 pub mod request_header;
 pub mod requests;
 pub mod resource_list;

@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Labels {
 }
 
 /// All labels of an object, for those whose keys an operator chooses.
-pub(crate) type AllLabels = BTreeMap<String, String>;
+pub type AllLabels = BTreeMap<String, String>;
 
 /// One owner of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -144,8 +144,10 @@ impl Meta<AllLabels> {
             creation_timestamp,
             deletion_timestamp,
         } = self;
-        let mut read = labels.clone();
-        read.retain(|key, _| annotations::is_read(key));
+        let read = labels.iter().filter(|(key, _)| annotations::is_read(key));
+        let read = read
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         let meta = Meta {
             name,
             generate_name,

@@ -8,6 +8,7 @@ pub mod annotation_warning;
 pub mod ca_bundle;
 pub mod certificate_secret;
 pub mod conditional;
+pub mod deletion_cost;
 pub mod election;
 pub mod event;
 pub mod failed_writes;

@@ -2,13 +2,14 @@
 
 mod readiness;
 mod status;
+mod topology_spread;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::annotations::{MIRROR, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP};
 use super::json::{lenient, list, null_is_default};
-use super::meta::Meta;
+use super::meta::{AllLabels, Meta};
 use super::resource_list::ResourceList;
 use evenkeel_core::placement::node_table::PodFacts;
 use evenkeel_core::placement::usage::PodName;
@@ -16,17 +17,46 @@ use evenkeel_core::units::{Amount, Resources};
 
 pub use readiness::start_time;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
+pub use topology_spread::TopologySpread;
 
 /// A Pod, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(from = "WrittenPod")]
 pub struct Pod {
-    #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
-    #[serde(deserialize_with = "null_is_default")]
+    /// All of its labels, since the constraints on topology spread may select by any.
+    pub labels: AllLabels,
     pub spec: PodSpec,
-    #[serde(deserialize_with = "null_is_default")]
     pub status: PodStatus,
+}
+
+/// A Pod as the API server shows it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WrittenPod {
+    #[serde(deserialize_with = "null_is_default")]
+    metadata: Meta<AllLabels>,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: PodSpec,
+    #[serde(deserialize_with = "null_is_default")]
+    status: PodStatus,
+}
+
+impl From<WrittenPod> for Pod {
+    fn from(pod: WrittenPod) -> Self {
+        let WrittenPod {
+            metadata,
+            spec,
+            status,
+        } = pod;
+        let (metadata, labels) = metadata.split();
+        Self {
+            metadata,
+            labels,
+            spec,
+            status,
+        }
+    }
 }
 
 /// The specification of a Pod.
@@ -55,6 +85,9 @@ pub struct PodSpec {
     /// True where it shares the network of its node.
     #[serde(deserialize_with = "null_is_default")]
     pub host_network: bool,
+    /// How it is to be spread over domains such as zones.
+    #[serde(deserialize_with = "list")]
+    pub topology_spread_constraints: Vec<TopologySpread>,
 }
 
 /// One container of a Pod.

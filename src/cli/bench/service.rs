@@ -130,6 +130,7 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
         capacities: Capacities::new(Vec::new(), policy.default_capacity),
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: true,
+        balances_scale_in: false,
     });
     let namespace = json!({
         "metadata": {"name": NAMESPACE, "annotations": {"evenkeel.dev/enabled": "true"}},

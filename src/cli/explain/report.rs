@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::api::explain::{Notice, PastVerdict, PodExplanation, Verdict};
+use crate::api::explain::{DeletionCost, Notice, PastVerdict, PodExplanation, Verdict};
 use crate::cli::explanation;
 use crate::cli::output::{Report, Style, percent};
 use evenkeel_kubernetes::extender::explain::Explanation;
@@ -47,6 +47,7 @@ impl Explained<'_> {
             last_prioritize,
             last_notice,
             overloaded,
+            deletion_cost,
             now,
         } = explained;
         let owner = workload.as_ref().map_or(String::new(), |owner| {
@@ -63,6 +64,12 @@ impl Explained<'_> {
         }
         for (node, taint) in overloaded {
             writeln!(to, "{node} is overloaded, and tainted {taint}.")?;
+        }
+        if let Some(DeletionCost { cost, why }) = deletion_cost {
+            writeln!(
+                to,
+                "Its ReplicaSet is scaled in, and its deletion costs {cost}: {why}."
+            )?;
         }
         for past in [last_filter, last_prioritize].into_iter().flatten() {
             writeln!(to, "{}", answered(past))?;

@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 5] = [
+const OVERLAYS: [(&str, &str, &str); 6] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -22,6 +22,11 @@ const OVERLAYS: [(&str, &str, &str); 5] = [
         "evenkeel-external-metrics",
     ),
     ("custom-kinds", "ClusterRole", "evenkeel-custom-kinds"),
+    (
+        "scale-in-balance",
+        "ClusterRole",
+        "evenkeel-scale-in-balance",
+    ),
 ];
 
 impl Leftovers {

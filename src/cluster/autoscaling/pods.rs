@@ -14,7 +14,7 @@ use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::kinds::foreign_group;
 use evenkeel_kubernetes::meta::OwnerReference;
-use evenkeel_kubernetes::plan::scaling::Pods;
+use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
 use evenkeel_kubernetes::pod::{Pod, start_time};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -39,6 +39,15 @@ impl WorkloadKey {
             group: owner.group.clone(),
             kind: owner.kind.as_str().into(),
             name: owner.name.as_str().into(),
+        }
+    }
+
+    pub(super) fn of_target(target: &TargetRef) -> Self {
+        Self {
+            namespace: target.namespace().into(),
+            group: target.foreign_group().map(Box::from),
+            kind: target.kind().into(),
+            name: target.name().into(),
         }
     }
 }
@@ -209,6 +218,12 @@ impl PodIndex {
                 .collect(),
             starts: entry.times.values().collect(),
         }
+    }
+
+    /// The UIDs of the controllers of a workload's Pods.
+    pub(super) fn controllers_of(&self, workload: &WorkloadKey) -> Vec<Arc<str>> {
+        let entry = self.workloads.get(workload);
+        entry.map(|entry| entry.groups.clone()).unwrap_or_default()
     }
 
     /// True where nothing is remembered.

@@ -24,6 +24,7 @@ fn state() -> ClusterState {
         capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics: false,
+        balances_scale_in: false,
     })
 }
 

@@ -161,6 +161,11 @@ impl Store {
         })
     }
 
+    /// The UIDs of the controllers of a workload's Pods.
+    pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<Arc<str>> {
+        self.pods.controllers_of(&WorkloadKey::of_target(workload))
+    }
+
     /// A target with its Pods, without the objects that tell how it is scaled.
     fn observed(&self, target: TargetRef) -> Observed {
         let namespace = target.namespace();
@@ -168,13 +173,7 @@ impl Store {
         let known = known.map(|(name, policy)| (Arc::clone(name), Arc::clone(policy)));
         let (namespace, namespace_policy) =
             known.unwrap_or_else(|| (namespace.into(), Arc::default()));
-        let workload = WorkloadKey {
-            namespace: namespace.as_ref().into(),
-            group: target.foreign_group().map(Box::from),
-            kind: target.kind().into(),
-            name: target.name().into(),
-        };
-        let pods = self.pods.of(&workload);
+        let pods = self.pods.of(&WorkloadKey::of_target(&target));
         Observed {
             namespace,
             namespace_policy,

@@ -220,6 +220,7 @@ mod tests {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: false,
+            balances_scale_in: false,
         });
         let namespace = json!({"metadata": {"name": "shop",
             "annotations": {"evenkeel.dev/enabled": "true"}}});

@@ -237,6 +237,7 @@ impl Watched {
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,
+            balances_scale_in: false,
         });
         let metrics = Metrics::default();
         let lease = LeaseName {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory, Resolved};
+use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory, Resolved, ScaleIn};
 
 /// The plans that a tick makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,24 @@ impl Plans {
                 }
                 writes
             }
+        }
+    }
+
+    /// The scale-in that is about to come, with the one of these `writes` that brings it about.
+    pub(super) fn scale_in(
+        &self,
+        decided: &Decided<'_>,
+        writes: &mut Vec<Write>,
+    ) -> Option<ScaleIn> {
+        let Decided {
+            observed,
+            resolved,
+            report,
+            now,
+        } = *decided;
+        match self {
+            Self::Decisions(_) => scaling::scale_in(observed, resolved, report, now, writes),
+            Self::Nothing | Self::Restore => None,
         }
     }
 }

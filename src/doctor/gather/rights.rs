@@ -61,6 +61,7 @@ fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + us
             namespace: namespace.clone(),
             for_certificates: access.need == Need::SelfManagedCertificates,
             for_second_scheduler: access.need == Need::SecondScheduler,
+            for_scale_in_balance: access.need == Need::ScaleInBalance,
             for_external_metrics: access.need == Need::ExternalMetrics,
             for_custom_kinds: access.need == Need::CustomKinds,
             allowed: false,

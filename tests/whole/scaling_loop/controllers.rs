@@ -12,14 +12,17 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::world::{DEPLOYMENT, HPA, TARGET, World, least, number, pod_spec};
+use super::world::{DEPLOYMENT, HPA, TARGET, World, annotation, least, number, pod_spec};
 use crate::support::dev_api::{create, get};
 use crate::support::load::{Handle, NODE};
 
 /// How often the HPA looks, in real time.
 const SYNC: Duration = Duration::from_millis(150);
 
-const PODS: &str = "/api/v1/namespaces/shop/pods";
+/// The Pods of the world.
+pub(crate) const PODS: &str = "/api/v1/namespaces/shop/pods";
+/// What a ReplicaSet controller reads of them.
+pub(crate) const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const REPLICA_SETS: &str = "/apis/apps/v1/namespaces/shop/replicasets";
 
 /// One look of the HPA.
@@ -141,14 +144,14 @@ struct Running {
 impl Running {
     /// One look of the HPA and what follows from it; `None` while the API server is away.
     async fn sync(&mut self, prometheus: &Handle) -> Option<Moment> {
-        let hpa = self.say("GET", HPA, &Value::Null).await?;
-        if hpa["kind"] == "Status" {
+        // A refusal is no answer.
+        let Some(hpa) = self.say("GET", HPA, &Value::Null).await else {
             // No HPA: the count is somebody else's.
             let workload = self.say("GET", self.workload, &Value::Null).await?;
             self.follow(number(&workload, "/spec/replicas")?).await?;
             prometheus.set_pods(&self.pods);
             return None;
-        }
+        };
         let before = i64::try_from(self.pods.len()).expect("few Pods");
         let plain = rule(prometheus.load(self.clock.now()), before);
         let (min, max) = (least(&hpa), number(&hpa, "/spec/maxReplicas")?);
@@ -180,12 +183,28 @@ impl Running {
             self.start().await?;
         }
         while self.pods.len() > wanted {
-            let path = format!("{PODS}/{}", self.pods.last()?);
+            let name = self.first_to_go().await?;
             let now = json!({"gracePeriodSeconds": 0});
-            self.say("DELETE", &path, &now).await?;
-            self.pods.pop();
+            self.say("DELETE", &format!("{PODS}/{name}"), &now).await?;
+            self.pods.retain(|pod| *pod != name);
         }
         Some(())
+    }
+
+    /// The Pod with the lowest cost of deletion, of equals the newest.
+    async fn first_to_go(&self) -> Option<String> {
+        let list = self.say("GET", PODS, &Value::Null).await?;
+        let cost = |name: &String| {
+            let mut pods = list["items"].as_array().into_iter().flatten();
+            let pod = pods.find(|pod| pod["metadata"]["name"] == **name);
+            let cost = pod.and_then(|pod| annotation(pod, DELETION_COST)?.parse().ok());
+            cost.unwrap_or(0_i64)
+        };
+        self.pods
+            .iter()
+            .rev()
+            .min_by_key(|name| cost(name))
+            .cloned()
     }
 
     async fn start(&mut self) -> Option<()> {

@@ -6,11 +6,13 @@
 //! d what the Pod adds to it. So one pass over the nodes is enough, and near-equal candidates are
 //! told apart without subtracting near-equal numbers.
 
+mod departures;
 mod spread;
 
 use crate::placement::node_load::NodeLoad;
 use crate::profile::Weights;
 use crate::units::{Amount, Resource, Resources};
+pub(super) use departures::Departures;
 use spread::{BEST, EQUAL, Spread, extreme, normalised};
 
 /// The way by which the deviations of several resources become one score.

@@ -140,7 +140,7 @@ impl<'a> Judgement<'a> {
     fn within(namespace: &'a NamespacePolicy, pod: &Pod, policy: &Policy) -> Self {
         Self {
             demand: demand(pod, policy.caps_as_demand),
-            headroom: headroom_for(pod, namespace, policy),
+            headroom: headroom_for(pod.spec.priority_class_name.as_deref(), namespace, policy),
             namespace,
         }
     }
@@ -155,11 +155,13 @@ pub fn exemption(pod: &Pod, call: &Call<'_>) -> Option<Exemption> {
         .or_else(|| blind(call.snapshot))
 }
 
-/// h for a Pod: that of its priority class, else that of its namespace, else the configured one.
-fn headroom_for(pod: &Pod, namespace: &NamespacePolicy, policy: &Policy) -> Ratio {
-    pod.spec
-        .priority_class_name
-        .as_deref()
+/// h for Pods: that of their priority class, else that of their namespace, else the configured one.
+pub(crate) fn headroom_for(
+    priority_class: Option<&str>,
+    namespace: &NamespacePolicy,
+    policy: &Policy,
+) -> Ratio {
+    priority_class
         .and_then(|class| policy.headroom_by_priority_class.get(class))
         .copied()
         .or(namespace.headroom)

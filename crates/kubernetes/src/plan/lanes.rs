@@ -35,11 +35,13 @@ impl Lane {
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
             | Purpose::OverloadTaint
+            | Purpose::DeletionCost
             | Purpose::Restore => Self::Acts,
             Purpose::ScalingStatus => Self::Tells,
             Purpose::AnnotationWarning
             | Purpose::ScalingEvent
             | Purpose::OverloadEvent
+            | Purpose::DeletionCostEvent
             | Purpose::Configuration => Self::Events,
         }
     }

@@ -12,7 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use crate::annotations::{BOUNDS, ENABLED, HEADROOM_RETURNED, PREFIX, SCALING_STATUS};
+use crate::annotations::{
+    BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, PREFIX, SCALING_STATUS,
+};
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotationError;
 use crate::kinds::Kind;
@@ -22,12 +24,13 @@ use crate::plan::overload::change_taints;
 use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::sleeps;
+use crate::removable_pod;
 use crate::scaled_object::ScaledObject;
 use crate::taint::Taints;
 use crate::workload::Workload;
 
 /// The kinds of object that Evenkeel writes on.
-pub const WRITTEN: [Kind; 8] = [
+pub const WRITTEN: [Kind; 9] = [
     Kind::HorizontalPodAutoscaler,
     Kind::ScaledObject,
     Kind::Deployment,
@@ -36,6 +39,7 @@ pub const WRITTEN: [Kind; 8] = [
     Kind::DaemonSet,
     Kind::Namespace,
     Kind::Node,
+    Kind::Pod,
 ];
 
 /// The kinds of object whose bounds or whose count Evenkeel changes, with a record of the user's.
@@ -58,7 +62,8 @@ pub enum Extent {
     All,
     /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]).
     Lapsed,
-    /// The same, and taints, since no leader has been there for so long that nobody would take them away.
+    /// The same, and taints and costs of deletion, since no leader has been there for so long that nobody would
+    /// take them away.
     Abandoned,
 }
 
@@ -106,7 +111,10 @@ impl Traces {
         match extent {
             Extent::All => !self.is_clean(),
             Extent::Lapsed => self.have_lapsed(now),
-            Extent::Abandoned => self.have_lapsed(now) || !self.taints.is_empty(),
+            Extent::Abandoned => {
+                let costs = self.annotations.contains(&DELETION_COST);
+                self.have_lapsed(now) || !self.taints.is_empty() || costs
+            }
         }
     }
 }
@@ -181,6 +189,13 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
             .into_iter()
             .flat_map(Map::keys)
     };
+    if kind == Kind::Pod {
+        // All else on it was written at admission, and goes with it.
+        return Traces {
+            annotations: costs(metadata),
+            ..Traces::default()
+        };
+    }
     // The record of a Deployment that was copied says nothing of its ReplicaSet.
     let copied = (kind == Kind::ReplicaSet && is_controlled(object)).then_some(BOUNDS);
     let written = [SCALING_STATUS, HEADROOM_RETURNED]
@@ -204,6 +219,17 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
         taints: taints_of(kind, object).own(),
         own: own.cloned().collect(),
     }
+}
+
+/// The annotations of a Pod about the cost of its deletion that are Evenkeel's.
+fn costs(metadata: &Value) -> Vec<&'static str> {
+    let read: Meta = Meta::deserialize(metadata).unwrap_or_default();
+    let mark = removable_pod::Mark::of(&read.annotations);
+    let own = mark.own.is_some().then_some(DELETION_COST);
+    let cost = own.filter(|_| mark.cost.is_some() && !mark.is_users());
+    own.into_iter()
+        .chain(cost.map(|_| POD_DELETION_COST))
+        .collect()
 }
 
 /// The taints of a node; a list that is none has none of ours.
@@ -243,6 +269,10 @@ pub fn patch(
         patch.change(&replicas, true, Value::from(1));
     }
     for key in traces.annotations {
+        if kind == Kind::Pod {
+            // It is ours only as long as both say the same.
+            patch.expect_annotation(key, marked.metadata().annotation(key));
+        }
         patch.annotate(key, true, None);
     }
     if !traces.taints.is_empty() {
@@ -277,6 +307,41 @@ mod tests {
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         annotation.to_text().unwrap().unwrap()
+    }
+
+    #[test]
+    fn costs_of_deletion_go_with_what_says_that_they_are_ours_and_the_users_stay() {
+        let annotated = |cost: &str, own: Value| {
+            json!({"metadata": {"name": "p", "uid": "u", "annotations": {
+                POD_DELETION_COST: cost, DELETION_COST: own, "evenkeel.dev/profile": "io"}}})
+        };
+        let now = Timestamp::UNIX_EPOCH;
+        let mut ours = annotated("-1", json!("-1 spread"));
+        let raced = annotated("5", json!("-1 spread"));
+        assert_eq!(traces(Kind::Pod, &ours, now).own, Vec::<String>::new());
+        assert!(
+            patch(Kind::Pod, &ours, Extent::Lapsed, now)
+                .unwrap()
+                .is_none()
+        );
+        for extent in [Extent::All, Extent::Abandoned] {
+            let patch = patch(Kind::Pod, &ours, extent, now).unwrap().unwrap();
+            assert!(
+                apply(&mut raced.clone(), &patch).is_err(),
+                "it is another's by now"
+            );
+            let mut left = ours.clone();
+            apply(&mut left, &patch).unwrap();
+            let kept = json!({"evenkeel.dev/profile": "io"});
+            assert_eq!(left["metadata"]["annotations"], kept);
+        }
+        let change = patch(Kind::Pod, &raced, Extent::All, now).unwrap().unwrap();
+        let mut left = raced.clone();
+        apply(&mut left, &change).unwrap();
+        assert_eq!(left["metadata"]["annotations"][POD_DELETION_COST], "5");
+        assert_eq!(left["metadata"]["annotations"][DELETION_COST], Value::Null);
+        ours["metadata"]["annotations"] = json!({POD_DELETION_COST: "5"});
+        assert!(traces(Kind::Pod, &ours, now).is_clean());
     }
 
     /// An object that Evenkeel wrote its record on.

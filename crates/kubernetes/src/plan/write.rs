@@ -101,6 +101,10 @@ pub enum Purpose {
     OverloadTaint,
     /// An Event tells of a taint that was set or taken away.
     OverloadEvent,
+    /// Costs of deletion are written on Pods whose ReplicaSet is scaled in, or taken away.
+    DeletionCost,
+    /// An Event tells which Pods go first, or why none were given a cost.
+    DeletionCostEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -120,6 +124,8 @@ impl Purpose {
             Self::ScalingEvent => "scaling_event",
             Self::OverloadTaint => "overload_taint",
             Self::OverloadEvent => "overload_event",
+            Self::DeletionCost => "deletion_cost",
+            Self::DeletionCostEvent => "deletion_cost_event",
             Self::Configuration => "configuration",
         }
     }

@@ -4,6 +4,7 @@
 //! control plane of a busy machine is as prompt as a real one.
 
 mod status;
+mod victims;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,12 +77,15 @@ impl ReplicaSets {
             deleted.retain(|uid, _| shown(uid));
             let sets = self.stores.replica_sets.list();
             let kept = sets.iter().map(|set| {
+                let related = related(set, &sets, &pods);
                 let pods = of(set, &pods);
                 let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
                 let plan = if leave {
                     Plan::Nothing
                 } else {
-                    plan(set, &pods, &deleted)
+                    plan(set, &pods, &deleted, |active| {
+                        victims::in_order(active, &related, self.clock.now())
+                    })
                 };
                 self.keep(set, pods, plan)
             });
@@ -187,9 +191,13 @@ enum Plan {
     Delete(Vec<Arc<Pod>>),
 }
 
-/// The Pods to make, or those to delete: first those that are not placed, then those not ready,
-/// then the newest.
-fn plan(set: &ReplicaSet, pods: &[Arc<Pod>], deleted: &Deleted) -> Plan {
+/// The Pods to make, or those to delete, the first `in_order`.
+fn plan(
+    set: &ReplicaSet,
+    pods: &[Arc<Pod>],
+    deleted: &Deleted,
+    in_order: impl FnOnce(Vec<Arc<Pod>>) -> Vec<Arc<Pod>>,
+) -> Plan {
     let wanted = set
         .spec
         .as_ref()
@@ -200,23 +208,33 @@ fn plan(set: &ReplicaSet, pods: &[Arc<Pod>], deleted: &Deleted) -> Plan {
         let uid = pod.uid().unwrap_or_default();
         !deleted.contains_key(&uid) && pod.metadata.deletion_timestamp.is_none()
     };
-    let mut active: Vec<Arc<Pod>> = pods.iter().filter(gone).cloned().collect();
+    let active: Vec<Arc<Pod>> = pods.iter().filter(gone).cloned().collect();
     match active.len() {
         have if have < wanted => Plan::Make(wanted - have),
         have if have > wanted => {
-            active.sort_by_key(|pod| {
-                let bound = pod
-                    .spec
-                    .as_ref()
-                    .is_some_and(|spec| spec.node_name.is_some());
-                let created = pod.creation_timestamp().map(|time| time.0);
-                (bound, is_ready(pod), std::cmp::Reverse(created))
-            });
-            active.truncate(have - wanted);
-            Plan::Delete(active)
+            let mut order = in_order(active);
+            order.truncate(have - wanted);
+            Plan::Delete(order)
         }
         _ => Plan::Nothing,
     }
+}
+
+/// The active Pods of all ReplicaSets that have the same owner, of a set without one its own.
+fn related(set: &ReplicaSet, sets: &[Arc<ReplicaSet>], pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
+    let owner = |set: &ReplicaSet| {
+        let owners = set.owner_references().iter();
+        let mut managers = owners.filter(|owner| owner.controller == Some(true));
+        managers.next().map(|owner| owner.uid.clone())
+    };
+    let own = owner(set);
+    let siblings = sets
+        .iter()
+        .filter(|other| other.uid() == set.uid() || own.is_some() && owner(other) == own);
+    let theirs = siblings.flat_map(|sibling| of(sibling, pods));
+    theirs
+        .filter(|pod| pod.metadata.deletion_timestamp.is_none())
+        .collect()
 }
 
 /// The Pods that a ReplicaSet owns and that have not ended.
@@ -260,31 +278,22 @@ mod tests {
     }
 
     #[test]
-    fn the_least_useful_pods_go_first() {
-        let (bound, waiting) = (
-            json!({"containers": [], "nodeName": "n"}),
-            json!({"containers": []}),
-        );
-        let pods = [
-            pod("old", "2026-01-01T00:00:00Z", &bound, true),
-            pod("new", "2026-01-01T00:00:09Z", &bound, true),
-            pod("starting", "2026-01-01T00:00:05Z", &bound, false),
-            pod("waiting", "2026-01-01T00:00:01Z", &waiting, false),
-        ];
-        for (wanted, going) in [
-            (3, vec!["waiting"]),
-            (2, vec!["waiting", "starting"]),
-            (1, vec!["waiting", "starting", "new"]),
-        ] {
-            let Plan::Delete(pods) = plan(&set(wanted), &pods, &Deleted::new()) else {
-                panic!()
-            };
-            let names: Vec<String> = pods.iter().map(|pod| pod.name_any()).collect();
-            assert_eq!(names, going);
-        }
-        assert_eq!(plan(&set(4), &pods, &Deleted::new()), Plan::Nothing);
-        assert_eq!(plan(&set(6), &pods, &Deleted::new()), Plan::Make(2));
-        let deleted = Deleted::from([("old".to_owned(), clock::instant())]);
-        assert_eq!(plan(&set(4), &pods, &deleted), Plan::Make(1));
+    fn what_is_missing_is_made_and_what_is_too_much_goes_in_order() {
+        let bound = json!({"containers": [], "nodeName": "n"});
+        let pods = ["a", "b", "c"].map(|name| pod(name, "2026-01-01T00:00:00Z", &bound, true));
+        let backwards = |mut pods: Vec<Arc<Pod>>| {
+            pods.reverse();
+            pods
+        };
+        let plan = |wanted, deleted: &Deleted| plan(&set(wanted), &pods, deleted, backwards);
+        let Plan::Delete(going) = plan(1, &Deleted::new()) else {
+            panic!()
+        };
+        let names: Vec<String> = going.iter().map(|pod| pod.name_any()).collect();
+        assert_eq!(names, ["c", "b"]);
+        assert_eq!(plan(3, &Deleted::new()), Plan::Nothing);
+        assert_eq!(plan(5, &Deleted::new()), Plan::Make(2));
+        let deleted = Deleted::from([("a".to_owned(), clock::instant())]);
+        assert_eq!(plan(3, &deleted), Plan::Make(1));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::subject::{PodId, Subject};
+use super::subject::{Leaving, PodId, Subject};
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Workload};
@@ -79,16 +79,29 @@ impl Pods {
         }
     }
 
-    /// Makes Pods until the workload has so many, and tells which of those that stay are too many, the
-    /// newest of them first.
-    pub(super) fn resize(&mut self, index: usize, wanted: u32) -> (Vec<PodId>, Vec<PodId>) {
-        let surplus = self.staying.range((index, wanted)..=(index, u32::MAX));
-        let surplus: Vec<PodId> = surplus.rev().map(|(_, id)| *id).collect();
-        let lacking: Vec<u32> = (0..wanted)
-            .filter(|&ordinal| !self.staying.contains_key(&(index, ordinal)))
-            .collect();
-        let made = lacking.into_iter().map(|ordinal| self.make(index, ordinal));
-        (made.collect(), surplus)
+    /// The Pods of a workload that stay, the newest first.
+    pub(super) fn staying(&self, index: usize) -> Vec<PodId> {
+        let all = self.staying.range((index, 0)..=(index, u32::MAX));
+        all.rev().map(|(_, id)| *id).collect()
+    }
+
+    /// A Pod as far as it may go at a time.
+    pub(super) fn leaving(&self, id: PodId, at: SignedDuration) -> Leaving<'_> {
+        let pod = &self.made[id];
+        let stage = pod.lifecycle.map(|life| life.stage(at));
+        Leaving {
+            subject: self.subject(id),
+            node: pod.node,
+            is_ready: stage == Some(Stage::Ready),
+        }
+    }
+
+    /// Makes so many Pods of a workload, with the first ordinals that are free.
+    pub(super) fn add(&mut self, index: usize, count: usize) -> Vec<PodId> {
+        let free = (0..).filter(|&ordinal| !self.staying.contains_key(&(index, ordinal)));
+        let free: Vec<u32> = free.take(count).collect();
+        let made = free.into_iter().map(|ordinal| self.make(index, ordinal));
+        made.collect()
     }
 
     fn make(&mut self, index: usize, ordinal: u32) -> PodId {

@@ -23,6 +23,8 @@ use evenkeel_core::placement::{Policy, node_table};
 pub struct OwnSettings {
     pub policy: Policy,
     pub table: node_table::Settings,
+    /// True where it says before a scale-in which Pods go first.
+    pub balances_scale_in: bool,
 }
 
 /// A policy by name.

@@ -8,7 +8,7 @@
 use jiff::SignedDuration;
 
 use super::monitoring::Monitoring;
-use super::subject::{Step, Subject};
+use super::subject::{Leaving, PodId, Step, Subject};
 
 /// A node that a Pod may go to, with what speaks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,12 @@ pub trait LoadPolicy {
 
     /// Adds to the sum of each node that passed; there are at least two, as otherwise nothing is scored.
     fn score(&mut self, _pod: &Subject<'_>, _candidates: &mut [Candidate], _now: SignedDuration) {}
+
+    /// Says which of a workload's Pods go first when so many of them go. Those that are not named go after
+    /// them, the newest first.
+    fn first_to_go(&self, _pods: &[Leaving<'_>], _count: usize) -> Vec<PodId> {
+        Vec::new()
+    }
 
     /// Takes a step in the life of a Pod.
     fn step(&mut self, _pod: &Subject<'_>, _node: usize, _step: Step, _now: SignedDuration) {}

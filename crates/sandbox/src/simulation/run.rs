@@ -152,16 +152,33 @@ impl<'a> Run<'a> {
 
     fn resize(&mut self, index: usize, now: SignedDuration) {
         let (wanted, next) = self.replicas.at(index, now);
-        let (made, surplus) = self.pods.resize(index, wanted);
-        for pod in surplus {
-            self.delete(pod, now);
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let staying = self.pods.staying(index);
+        let surplus = staying.len().saturating_sub(wanted);
+        if surplus > 0 {
+            for pod in self.first_to_go(&staying, surplus, now) {
+                self.delete(pod, now);
+            }
         }
-        for pod in made {
+        let missing = wanted.saturating_sub(staying.len());
+        for pod in self.pods.add(index, missing) {
             self.insert(pod, now);
         }
         if let Some(next) = next {
             self.agenda.add(next, Event::Resize(index));
         }
+    }
+
+    /// So many of the Pods that stay: those that the policy says, then the newest.
+    fn first_to_go(&self, staying: &[PodId], count: usize, now: SignedDuration) -> Vec<PodId> {
+        let leaving = staying.iter().map(|&pod| self.pods.leaving(pod, now));
+        let leaving: Vec<_> = leaving.collect();
+        let mut going = self.policy.first_to_go(&leaving, count);
+        going.truncate(count);
+        let others = staying.iter().filter(|pod| !going.contains(pod));
+        let others: Vec<PodId> = others.take(count - going.len()).copied().collect();
+        going.extend(others);
+        going
     }
 
     /// Puts a new Pod among those that wait. Of workloads that are created at one moment, controllers

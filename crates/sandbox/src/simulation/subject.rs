@@ -30,3 +30,13 @@ pub enum Step {
     Started,
     Gone,
 }
+
+/// A Pod that may go when its workload is scaled in.
+#[derive(Debug, Clone, Copy)]
+pub struct Leaving<'a> {
+    pub subject: Subject<'a>,
+    /// The position of its node, once it has one.
+    pub node: Option<usize>,
+    /// True once it is ready; the others go first, whatever anybody says.
+    pub is_ready: bool,
+}

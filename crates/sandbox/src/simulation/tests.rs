@@ -15,6 +15,7 @@ use evenkeel_core::units::{Resource, Resources};
 pub(super) fn own() -> OwnSettings {
     let share = |share| Ratio::share(share).unwrap();
     OwnSettings {
+        balances_scale_in: false,
         policy: Policy {
             headroom: share(0.8),
             headroom_by_priority_class: BTreeMap::new(),

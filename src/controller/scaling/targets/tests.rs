@@ -138,6 +138,7 @@ impl Three {
             observed("c", "recommend"),
         ];
         let tick = Tick {
+            balances_scale_in: false,
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,
@@ -253,6 +254,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
         risk: Risk::DEFAULT,
     };
     let tick = Tick {
+        balances_scale_in: false,
         now: second(0),
         settings,
         shared: &Shared::default(),
@@ -342,6 +344,7 @@ impl Measured {
         target.pods.members = self.pods.iter().map(named).collect();
         let sample = self.samples.newest();
         let tick = Tick {
+            balances_scale_in: false,
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,
@@ -496,6 +499,7 @@ impl Queue {
 
     fn tick(&mut self, at: i64) -> Ticked {
         let tick = Tick {
+            balances_scale_in: false,
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,
@@ -685,6 +689,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
         measured.answer(at, at, &names);
         let sample = measured.samples.newest();
         let tick = Tick {
+            balances_scale_in: false,
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,

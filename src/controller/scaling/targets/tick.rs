@@ -17,7 +17,7 @@ use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::external_metrics::ServedLoad;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::scaling::Settings;
+use evenkeel_kubernetes::plan::scaling::{ScaleIn, Settings};
 
 /// Everything that one tick reads.
 pub(in crate::controller::scaling) struct Tick<'a> {
@@ -37,6 +37,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) traces: &'a Traces,
     /// True where the loads that are expected are served.
     pub(in crate::controller::scaling) serves: bool,
+    /// True where it is said before a scale-in which Pods go first.
+    pub(in crate::controller::scaling) balances_scale_in: bool,
     /// The CronHPAs of all namespaces that have opted in.
     pub(in crate::controller::scaling) crons: &'a [Arc<CheckedCronHpa>],
 }
@@ -58,6 +60,8 @@ pub(in crate::controller::scaling) struct Ticked {
     /// The targets that rest since their work panicked.
     pub(in crate::controller::scaling) quarantined: usize,
     pub(in crate::controller::scaling) crons: CronTally,
+    /// The scale-ins that are about to come, with the writes that bring them about.
+    pub(in crate::controller::scaling) scale_ins: Vec<ScaleIn>,
 }
 
 /// What targets want to know.
@@ -100,6 +104,7 @@ impl Ticked {
             bytes,
             quarantined,
             crons,
+            scale_ins,
         } = one;
         self.writes.extend(writes);
         self.shown.extend(shown);
@@ -112,5 +117,6 @@ impl Ticked {
         self.bytes += bytes;
         self.quarantined += quarantined;
         self.crons.add(crons);
+        self.scale_ins.extend(scale_ins);
     }
 }

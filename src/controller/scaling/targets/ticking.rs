@@ -215,7 +215,11 @@ impl<'a> TickingTarget<'a> {
                 report,
                 now,
             };
-            let writes = tick.plans.writes(&decided, &mut self.state.plans);
+            let mut writes = tick.plans.writes(&decided, &mut self.state.plans);
+            if tick.balances_scale_in {
+                let scale_in = tick.plans.scale_in(&decided, &mut writes);
+                ticked.scale_ins.extend(scale_in);
+            }
             let is_left = !writes.is_empty() || self.resolved.has_damaged_record();
             ticked.restoring += usize::from(*tick.plans == Plans::Restore && is_left);
             ticked.writes.extend(writes);

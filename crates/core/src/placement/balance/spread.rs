@@ -75,9 +75,24 @@ impl Spread {
         let share = 1.0 / self.count.max(1.0);
         self.change.clear();
         let places = self.position.iter().zip(&self.step);
-        self.change.extend(
-            places.map(|(position, step)| step * (2.0 * position + step * (1.0 - share)) * share),
-        );
+        self.change
+            .extend(places.map(|(&position, &step)| change(position, step, share)));
+    }
+
+    /// The change of the variance when an amount leaves a node; 0 where its capacity is unknown.
+    pub(super) fn change_without(&self, node: usize, amount: Amount) -> f64 {
+        let step = -amount.as_f64() * self.inverse[node];
+        change(self.position[node], step, 1.0 / self.count.max(1.0))
+    }
+
+    /// Takes an amount away from a node, which moves the mean as well.
+    pub(super) fn take(&mut self, node: usize, amount: Amount) {
+        let step = -amount.as_f64() * self.inverse[node];
+        self.position[node] += step;
+        let shift = step / self.count.max(1.0);
+        for position in &mut self.position {
+            *position -= shift;
+        }
     }
 
     fn sum_known(&self, of: impl Fn(f64) -> f64) -> f64 {
@@ -167,6 +182,11 @@ impl Spread {
         };
         self.change.iter().zip(deviations).map(score).collect()
     }
+}
+
+/// The change of the variance when a node at this distance from the mean, one of `1 / share`, moves by a step.
+fn change(position: f64, step: f64, share: f64) -> f64 {
+    step * (2.0 * position + step * (1.0 - share)) * share
 }
 
 /// The score of a value that lies at `share` of the way from the best to the worst.

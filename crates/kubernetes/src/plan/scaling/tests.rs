@@ -7,6 +7,7 @@ mod custom;
 mod direct;
 mod record;
 mod replay;
+mod scale_in;
 mod told;
 mod upgrade;
 

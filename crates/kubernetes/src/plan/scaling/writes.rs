@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::bounds::{BoundsUpdate, ObservedBounds};
+use super::bounds::{BoundsUpdate, FloorChange, ObservedBounds};
 use super::conditions::Circumstances;
 use super::context::Context;
 use super::direct;
@@ -78,6 +78,18 @@ pub fn plan(
         .chain(beside)
         .chain(events)
         .collect()
+}
+
+/// The lowering of the least replicas, or of a count, that [`plan`] writes; `None` where there is none.
+pub(super) fn lowered(
+    observed: &Observed,
+    resolved: &Resolved,
+    report: Option<&TickReport>,
+    now: Timestamp,
+) -> Option<FloorChange> {
+    let plan = TargetPlan::new(Owner::of(observed)?, resolved, report, now);
+    let change = plan.update.as_ref().and_then(BoundsUpdate::floor_change);
+    change.filter(|change| change.to < change.from)
 }
 
 /// True where the workload itself is concerned too: both sides of the conflict are told.

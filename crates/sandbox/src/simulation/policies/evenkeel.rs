@@ -18,7 +18,7 @@ use crate::scenario::{Scenario, Workload};
 use crate::scrape::Sample;
 use crate::simulation::monitoring::Monitoring;
 use crate::simulation::policy::{Candidate, LoadPolicy};
-use crate::simulation::subject::{PodId, Step, Subject};
+use crate::simulation::subject::{Leaving, PodId, Step, Subject};
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::{Near, NodeFacts, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
@@ -26,7 +26,9 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::deletion_cost::{self, NodeLabels, Situation};
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::removable_pod::{Mark, RemovablePod};
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
 
 /// What one point of the extender counts beside kube-scheduler's own: its weight as shipped, times what
@@ -46,6 +48,7 @@ pub(super) struct Evenkeel {
     /// The facts of Pods that are there.
     pods: BTreeMap<PodId, Known>,
     refused_since: BTreeMap<PodId, Timestamp>,
+    balances_scale_in: bool,
 }
 
 /// What watches have told of a Pod.
@@ -92,6 +95,7 @@ impl Evenkeel {
             verdicts: VerdictCache::default(),
             pods: BTreeMap::new(),
             refused_since: BTreeMap::new(),
+            balances_scale_in: own.balances_scale_in,
         }
     }
 
@@ -131,6 +135,24 @@ impl Evenkeel {
                 ..facts(&known.name, known.demand)
             };
             self.table.apply_pod(&uid(pod), &facts, now);
+        }
+    }
+
+    /// A Pod as far as it may go.
+    fn removable(&self, pod: &Leaving<'_>) -> RemovablePod {
+        let template = &self.templates[pod.subject.index];
+        RemovablePod {
+            namespace: pod.subject.name.namespace().to_owned(),
+            name: pod.subject.name.name().to_owned(),
+            uid: uid(pod.subject.id),
+            replica_set: None,
+            node: pod.node.map(|node| self.names[node].to_string()),
+            labels: Arc::default(),
+            spread: Arc::from([]),
+            goes_first: !pod.is_ready,
+            profile: template.declared_profile().map(str::to_owned),
+            priority_class: template.spec.priority_class_name.clone(),
+            mark: Mark::default(),
         }
     }
 
@@ -220,6 +242,35 @@ impl LoadPolicy for Evenkeel {
         }
     }
 
+    fn first_to_go(&self, pods: &[Leaving<'_>], count: usize) -> Vec<PodId> {
+        // Of Pods that all go nobody goes before others.
+        if !self.balances_scale_in || count >= pods.len() {
+            return Vec::new();
+        }
+        let removable: Vec<_> = pods
+            .iter()
+            .map(|pod| Arc::new(self.removable(pod)))
+            .collect();
+        let situation = Situation {
+            nodes: self.table.nodes(),
+            labels: &NodeLabels::default(),
+            policy: &self.policy,
+            namespace: &NamespacePolicy::default(),
+            usage: &|uid| self.table.part_of_load(uid).unwrap_or_default(),
+        };
+        let costs = deletion_cost::choose(&removable, &removable, count, &situation);
+        let costs = costs.unwrap_or_default();
+        let mut first: Vec<(i32, PodId)> = pods
+            .iter()
+            .filter_map(|pod| match costs.get(&uid(pod.subject.id)) {
+                Some(given) => Some((given.cost, pod.subject.id)),
+                None => (!pod.is_ready).then_some((i32::MIN, pod.subject.id)),
+            })
+            .collect();
+        first.sort_by_key(|(cost, _)| *cost);
+        first.into_iter().map(|(_, pod)| pod).collect()
+    }
+
     fn step(&mut self, pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
         let now = autoscaler::date(now);
         match step {
@@ -307,6 +358,46 @@ fn template(workload: &Workload) -> Pod {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn before_a_scale_in_the_fuller_node_gives_where_that_is_turned_on() {
+        let scenario = Scenario::mixed();
+        let workload = Arc::new(scenario.workloads[0].clone());
+        for balances_scale_in in [true, false] {
+            let own = OwnSettings {
+                balances_scale_in,
+                ..crate::simulation::tests::own()
+            };
+            let mut policy = Evenkeel::new(&scenario, &own);
+            let names: Vec<PodName> = (0..4)
+                .map(|id| PodName::new("shop", &format!("web-{id}")))
+                .collect();
+            let subject = |id: PodId| Subject {
+                id,
+                name: &names[id],
+                workload: &workload,
+                index: 0,
+            };
+            // Three on the first node, the newest on the second.
+            let nodes = [0, 0, 0, 1];
+            for (id, node) in nodes.into_iter().enumerate() {
+                policy.step(&subject(id), node, Step::Bound, SignedDuration::ZERO);
+            }
+            let leaving = |(id, node)| Leaving {
+                subject: subject(id),
+                node: Some(node),
+                is_ready: true,
+            };
+            let pods: Vec<_> = nodes.into_iter().enumerate().map(leaving).collect();
+            let expected = if balances_scale_in {
+                vec![0, 1]
+            } else {
+                vec![]
+            };
+            assert_eq!(policy.first_to_go(&pods, 2), expected);
+            assert!(policy.first_to_go(&pods, 4).is_empty(), "all of them go");
+        }
+    }
 
     #[test]
     fn the_extender_finds_the_demand_of_the_scenario_in_the_pods() {

@@ -59,6 +59,7 @@ impl Named {
 
     fn tick(&mut self, at: i64) -> Ticked {
         let tick = Tick {
+            balances_scale_in: false,
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,

@@ -1,0 +1,167 @@
+//! The Pods of a ReplicaSet in the order in which they should go when it is scaled in.
+//!
+//! A ReplicaSet controller deletes Pods that are not bound, pending or not ready first, then those of
+//! the lowest cost. So costs are given to ready Pods alone, one after another: the next to go is one
+//! whose departure does not worsen the topology spread, then one on a node over the headroom line,
+//! then the one without which V = Σ w D² of the nodes, the deviation by which Pods are placed, is
+//! least. What is left equal is decided by name.
+
+mod skew;
+
+use std::cmp::Ordering;
+
+use super::balance::Departures;
+use super::headroom;
+use super::node_load::NodeLoad;
+use crate::profile::Weights;
+use crate::units::{Amount, Ratio, Resources};
+use skew::Skew;
+
+pub use skew::SpreadConstraint;
+
+/// A Pod that may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemovablePod<'a> {
+    pub name: &'a str,
+    /// The position of its node among the nodes; `None` for a Pod that has none, or none that is known.
+    pub node: Option<usize>,
+    /// What goes with it: measured, or what it demands.
+    pub usage: Resources<Amount>,
+    /// True where the controller deletes it before any ready one, whatever it costs.
+    pub goes_first: bool,
+}
+
+/// Everything that the order of removal follows from.
+#[derive(Debug, Clone, Copy)]
+pub struct Removal<'a> {
+    /// All nodes whose evenness counts.
+    pub nodes: &'a [NodeLoad],
+    /// The Pods of one ReplicaSet that are not being deleted already.
+    pub pods: &'a [RemovablePod<'a>],
+    /// The constraints on the spread of these Pods, those that come before others first.
+    pub spread: &'a [SpreadConstraint],
+    /// The weights of the Pods' profile.
+    pub weights: &'a Weights,
+    /// h of `[CLBP]` (4.1): where more is in use, Pods go first.
+    pub headroom: Ratio,
+}
+
+/// The ground on which a Pod goes before others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ground {
+    /// Its node is over the headroom line.
+    Headroom,
+    /// The removal of some others would spread the Pods less evenly.
+    Spread,
+    /// Without it the nodes are used most evenly.
+    Balance,
+}
+
+impl Ground {
+    /// All grounds.
+    pub const ALL: [Self; 3] = [Self::Headroom, Self::Spread, Self::Balance];
+
+    /// The word in annotations and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Headroom => "headroom",
+            Self::Spread => "spread",
+            Self::Balance => "balance",
+        }
+    }
+
+    /// The ground in words, for people.
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::Headroom => "its node is over the headroom line",
+            Self::Spread => "others would leave the Pods less evenly spread over their topology",
+            Self::Balance => "without it the nodes are used most evenly",
+        }
+    }
+}
+
+/// A Pod that goes, by its position among the Pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    pub pod: usize,
+    pub ground: Ground,
+}
+
+impl Removal<'_> {
+    /// The ready Pods that should be among the first `count` to go, the first of them first. Those that go
+    /// first whatever they cost take their part of `count`.
+    #[must_use]
+    pub fn order(&self, count: usize) -> Vec<Choice> {
+        let mut nodes = Departures::new(self.nodes, self.weights);
+        let mut spread: Vec<Skew<'_>> = self.spread.iter().map(Skew::new).collect();
+        let positions = 0..self.pods.len();
+        let (first, mut left): (Vec<_>, Vec<_>) =
+            positions.partition(|&at| self.pods[at].goes_first);
+        let leave = |at: usize, nodes: &mut Departures, spread: &mut [Skew<'_>]| {
+            if let Some(node) = self.pods[at].node {
+                nodes.leave(node, &self.pods[at].usage);
+            }
+            for skew in spread {
+                skew.leave(at);
+            }
+        };
+        for &at in &first {
+            leave(at, &mut nodes, &mut spread);
+        }
+        let mut order = Vec::new();
+        while order.len() + first.len() < count
+            && let Some(choice) = self.next(&left, &nodes, &spread)
+        {
+            leave(choice.pod, &mut nodes, &mut spread);
+            left.retain(|&other| other != choice.pod);
+            order.push(choice);
+        }
+        order
+    }
+
+    /// The next to go of those that are left.
+    fn next(&self, left: &[usize], nodes: &Departures, spread: &[Skew<'_>]) -> Option<Choice> {
+        let mut candidates = left.to_vec();
+        for skew in spread {
+            skew.keep_best(&mut candidates);
+        }
+        let is_spread = candidates.len() < left.len();
+        let over = |&at: &usize| {
+            let node = self.pods[at].node;
+            let nothing = Resources::default();
+            node.is_some_and(|node| !headroom::fits(&nothing, nodes.node(node), self.headroom))
+        };
+        let is_over = candidates.iter().any(over);
+        if is_over {
+            candidates.retain(over);
+        }
+        let changes = candidates.into_iter().map(|at| {
+            let pod = &self.pods[at];
+            let change = pod.node.map_or(0.0, |node| nodes.change(node, &pod.usage));
+            (change, pod.name, at)
+        });
+        let best = changes.min_by(|one, other| match one.0.total_cmp(&other.0) {
+            Ordering::Equal => one.1.cmp(other.1),
+            unequal => unequal,
+        });
+        let ground = match (is_over, is_spread) {
+            (true, _) => Ground::Headroom,
+            (false, true) => Ground::Spread,
+            (false, false) => Ground::Balance,
+        };
+        best.map(|(_, _, pod)| Choice { pod, ground })
+    }
+}
+
+/// The cost of the Pod at a place in an order of so many: below 0, which every other Pod of the
+/// ReplicaSet has, and the lower the earlier it goes.
+#[must_use]
+pub fn cost(place: usize, of: usize) -> i32 {
+    let after = of.saturating_sub(place).max(1);
+    i32::try_from(after).map_or(i32::MIN, |after| -after)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Costs of deletion on the Pods of ReplicaSets that are scaled in: who is to go first ([`choose`]),
+//! how long a choice stands ([`Rounds`]), and the writes of costs.
+//!
+//! A patch tests both annotations that it was decided on, so that a cost that somebody gives a Pod
+//! meanwhile is never overwritten. An Event tells of a choice once the Pods show it.
+
+mod choose;
+mod rounds;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::conditional::ConditionalPatch;
+use super::event::{Event, Regarding, Severity};
+use super::write::{Operation, Purpose, Write};
+use crate::annotations::{DELETION_COST, POD_DELETION_COST};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::removable_pod::{Cost, RemovablePod};
+
+pub use choose::{NodeLabels, Situation, Unchosen, choose, count_to_mark};
+pub use rounds::{Chosen, Rounds};
+
+/// The write that gives a Pod its cost, or takes Evenkeel's away; `None` where it stands already, or
+/// where the Pod has the user's and nothing of Evenkeel's.
+#[must_use]
+pub fn write(pod: &RemovablePod, cost: Option<&Cost>, purpose: Purpose) -> Option<Write> {
+    let found = &pod.mark;
+    let is_users = found.is_users();
+    let wanted = found.with(cost.filter(|_| !is_users));
+    let mut patch = ConditionalPatch::of(&pod.metadata());
+    patch.expect_annotation(POD_DELETION_COST, found.cost.as_deref());
+    patch.expect_annotation(DELETION_COST, found.own.as_deref());
+    if !is_users && found.cost != wanted.cost {
+        patch.annotate(POD_DELETION_COST, found.cost.is_some(), wanted.cost);
+    }
+    if found.own != wanted.own {
+        patch.annotate(DELETION_COST, found.own.is_some(), wanted.own);
+    }
+    if patch.is_empty() {
+        return None;
+    }
+    Some(Write::new(
+        purpose,
+        object(pod),
+        Operation::Conditional(patch),
+    ))
+}
+
+/// The writes that take every cost of Evenkeel's away.
+#[must_use]
+pub fn clear(pods: &[Arc<RemovablePod>], purpose: Purpose) -> Vec<Write> {
+    let clear = |pod: &Arc<RemovablePod>| write(pod, None, purpose);
+    pods.iter().filter_map(clear).collect()
+}
+
+/// The Pod as writes name it.
+#[must_use]
+pub fn object(pod: &RemovablePod) -> ObjectRef {
+    ObjectRef::in_namespace(Kind::Pod, &*pod.namespace, &*pod.name)
+}
+
+/// The ReplicaSet of a Pod, as Events are about it.
+fn regarding(pod: &RemovablePod) -> Option<Regarding> {
+    let set = pod.replica_set.as_ref()?;
+    Some(Regarding {
+        kind: Kind::ReplicaSet,
+        namespace: Some(pod.namespace.clone()),
+        name: set.name.clone(),
+        uid: set.uid.clone(),
+    })
+}
+
+/// The Event that tells why the ReplicaSet of a Pod is left alone: the same one for as long as it is for
+/// the same reason.
+#[must_use]
+pub fn left_alone(
+    pod: &RemovablePod,
+    why: &Unchosen,
+    reporter: &str,
+    now: Timestamp,
+) -> Option<Write> {
+    let regarding = regarding(pod)?;
+    let note = why.to_string();
+    let event = Event {
+        purpose: Purpose::DeletionCostEvent,
+        severity: Severity::Normal,
+        reason: "ScaleInLeftAlone",
+        action: "LeavingAlone",
+        note: &note,
+    };
+    let seed = format!("{} {}", regarding.uid, why.reason());
+    Some(event.once(&regarding, &seed, reporter, now))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Rounds of choices: at most one a minute for each ReplicaSet, each of which stands until two
+//! minutes after the last scale-in that wanted it.
+//!
+//! What stands on the Pods themselves is the only record: a leader that has just taken over knows no
+//! round, and takes away what nobody has wanted for as long since it leads.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Event, Purpose, Severity, Write, object, regarding, write};
+use crate::object_ref::ObjectRef;
+use crate::removable_pod::{Cost, RemovablePod};
+
+/// The least time between two choices for one ReplicaSet.
+const ROUND: SignedDuration = SignedDuration::from_mins(1);
+/// The time for which costs stay after the last scale-in: deletions are seen late, and one scale-in
+/// follows another.
+const OVER: SignedDuration = SignedDuration::from_mins(2);
+/// The most Pods that an Event names.
+const NAMED: usize = 5;
+
+/// A choice for a ReplicaSet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The costs by the UIDs of the Pods that are given one.
+    pub costs: BTreeMap<String, Cost>,
+    /// The replicas before and after the scale-in that it was made for.
+    pub from: i32,
+    pub to: i32,
+}
+
+#[derive(Debug)]
+struct Round {
+    chosen: Chosen,
+    at: Timestamp,
+    wanted: Timestamp,
+    is_told: bool,
+}
+
+/// The rounds of all ReplicaSets, by their UIDs.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    sets: BTreeMap<String, Round>,
+    /// When it began to look.
+    since: Option<Timestamp>,
+}
+
+impl Rounds {
+    /// True where a choice may be made for a ReplicaSet.
+    #[must_use]
+    pub fn is_due(&self, set: &str, now: Timestamp) -> bool {
+        let last = self.sets.get(set);
+        last.is_none_or(|round| now.duration_since(round.at) >= ROUND)
+    }
+
+    /// Takes a choice; one that is the same again is not told again.
+    pub fn begin(&mut self, set: &str, chosen: Chosen, now: Timestamp) {
+        let before = self.sets.get(set);
+        let is_told = before.is_some_and(|before| before.is_told && before.chosen == chosen);
+        let round = Round {
+            is_told,
+            chosen,
+            at: now,
+            wanted: now,
+        };
+        self.sets.insert(set.to_owned(), round);
+    }
+
+    /// A ReplicaSet is still scaled in.
+    pub fn want(&mut self, set: &str, now: Timestamp) {
+        if let Some(round) = self.sets.get_mut(set) {
+            round.wanted = now;
+        }
+    }
+
+    /// Forgets the choice for a ReplicaSet that is to be left alone.
+    pub fn forget(&mut self, set: &str) {
+        self.sets.remove(set);
+    }
+
+    /// Forgets the choices that nobody has wanted for long enough.
+    pub fn pass(&mut self, now: Timestamp) {
+        self.since.get_or_insert(now);
+        let stands = |round: &Round| now.duration_since(round.wanted) < OVER;
+        self.sets.retain(|_, round| stands(round));
+    }
+
+    /// The ReplicaSets with a choice that stands.
+    pub fn sets(&self) -> impl Iterator<Item = &str> {
+        self.sets.keys().map(String::as_str)
+    }
+
+    /// The writes that bring the Pods of a ReplicaSet in line with its choice.
+    #[must_use]
+    pub fn writes(&self, set: &str, pods: &[Arc<RemovablePod>]) -> Vec<Write> {
+        let Some(round) = self.sets.get(set) else {
+            return Vec::new();
+        };
+        let write = |pod: &Arc<RemovablePod>| {
+            let cost = round.chosen.costs.get(&pod.uid);
+            write(pod, cost, Purpose::DeletionCost)
+        };
+        pods.iter().filter_map(write).collect()
+    }
+
+    /// The writes that take costs away from Pods whose ReplicaSets have no choice that stands.
+    #[must_use]
+    pub fn clear(&self, marked: &[Arc<RemovablePod>], now: Timestamp) -> Vec<Write> {
+        let looked = self
+            .since
+            .is_some_and(|since| now.duration_since(since) >= OVER);
+        let is_over = |pod: &&Arc<RemovablePod>| {
+            let set = pod.replica_set.as_ref();
+            !set.is_some_and(|set| self.sets.contains_key(&set.uid))
+        };
+        let over = marked.iter().filter(|pod| looked && is_over(pod));
+        over.filter_map(|pod| write(pod, None, Purpose::DeletionCost))
+            .collect()
+    }
+
+    /// True where no cost of a ReplicaSet's choice is waited for: the Pods that are there show it, but for
+    /// those whose cost could not be written.
+    #[must_use]
+    pub fn is_settled(
+        &self,
+        set: &str,
+        pods: &[Arc<RemovablePod>],
+        failed: &HashSet<ObjectRef>,
+    ) -> bool {
+        let costs = self.sets.get(set).map(|round| &round.chosen.costs);
+        costs.is_none_or(|costs| {
+            let mut chosen = pods
+                .iter()
+                .filter_map(|pod| Some((pod, costs.get(&pod.uid)?)));
+            chosen
+                .all(|(pod, cost)| pod.mark.given() == Some(*cost) || failed.contains(&object(pod)))
+        })
+    }
+
+    /// The Event that tells of a choice, once the Pods show it.
+    pub fn told(
+        &mut self,
+        set: &str,
+        pods: &[Arc<RemovablePod>],
+        reporter: &str,
+        now: Timestamp,
+    ) -> Option<Write> {
+        if !self.is_settled(set, pods, &HashSet::new()) {
+            return None;
+        }
+        let round = self.sets.get_mut(set).filter(|round| !round.is_told)?;
+        round.is_told = true;
+        let note = note(&round.chosen, pods)?;
+        let event = Event {
+            purpose: Purpose::DeletionCostEvent,
+            severity: Severity::Normal,
+            reason: "ScaleInBalanced",
+            action: "GivingDeletionCosts",
+            note: &note,
+        };
+        Some(event.at(&regarding(pods.first()?)?, reporter, now))
+    }
+}
+
+/// Who goes first, from where, and why; `None` where nobody does.
+fn note(chosen: &Chosen, pods: &[Arc<RemovablePod>]) -> Option<String> {
+    let Chosen { costs, from, to } = chosen;
+    let mut first: Vec<(&Cost, &Arc<RemovablePod>)> = pods
+        .iter()
+        .filter_map(|pod| Some((costs.get(&pod.uid)?, pod)))
+        .collect();
+    first.sort_by_key(|(cost, _)| cost.cost);
+    let named = first.iter().take(NAMED).map(|(cost, pod)| {
+        let node = pod.node.as_deref().unwrap_or("no node");
+        format!("{} on {node} ({})", pod.name, cost.ground.explanation())
+    });
+    let named: Vec<String> = named.collect();
+    let others = match first.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = named.join(", ");
+    (!named.is_empty()).then(|| format!("scale-in from {from} to {to}: first go {named}{others}"))
+}

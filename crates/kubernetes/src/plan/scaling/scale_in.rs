@@ -1,0 +1,73 @@
+//! Scale-ins that are about to come, so that it can be said before which Pods go first.
+//!
+//! The write that lowers a count or a floor is taken out of the others, for whoever makes it once that
+//! is said. Under an HPA that lowers by itself, its status tells of it, by then for the steps that follow.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::observed::Observed;
+use super::target_ref::TargetRef;
+use super::targets::Resolved;
+use super::writes::lowered;
+use crate::namespace_policy::NamespacePolicy;
+use crate::plan::write::{Purpose, Write};
+use evenkeel_core::scaling::tracker::TickReport;
+
+/// A scale-in that is about to come, or under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaleIn {
+    pub target: TargetRef,
+    pub namespace_policy: Arc<NamespacePolicy>,
+    /// The replicas that there are.
+    pub from: i32,
+    /// The fewest replicas that may be left of them.
+    pub to: i32,
+    /// The write that brings it about, where it is Evenkeel's.
+    pub lowering: Option<Write>,
+}
+
+/// The scale-in of a target that follows from what was observed and decided; what brings it about goes
+/// from the `writes` into it. Where no replica is left, nobody goes before others.
+pub fn scale_in(
+    observed: &Observed,
+    resolved: &Resolved,
+    report: Option<&TickReport>,
+    now: Timestamp,
+    writes: &mut Vec<Write>,
+) -> Option<ScaleIn> {
+    if !observed.namespace_policy.enabled {
+        return None;
+    }
+    let status = observed.autoscaler.as_ref().map(|hpa| &hpa.status);
+    let workload = observed.workload.as_ref().map(|workload| workload.replicas);
+    let current = workload.or(status.and_then(|status| status.current_replicas))?;
+    let direct = report.filter(|_| resolved.is_direct() && resolved.target.is_some());
+    let (from, to, purpose) = if let Some(report) = direct {
+        let to = report.decision.replicas;
+        (current, to, Some(Purpose::ScalingReplicas))
+    } else if let Some(change) = lowered(observed, resolved, report, now)
+        && change.from >= current
+    {
+        (current, change.to, Some(Purpose::ScalingBounds))
+    } else {
+        // The count itself may be lowered by the time that the status says so.
+        let counts = status?.current_replicas.zip(status?.desired_replicas);
+        let (from, to) = counts?;
+        (from, to, None)
+    };
+    if to < 1 || to >= from {
+        return None;
+    }
+    let lowering = purpose
+        .and_then(|purpose| writes.iter().position(|write| write.purpose == purpose))
+        .map(|at| writes.remove(at));
+    Some(ScaleIn {
+        target: observed.target.clone(),
+        namespace_policy: Arc::clone(&observed.namespace_policy),
+        from,
+        to,
+        lowering,
+    })
+}

@@ -1,0 +1,231 @@
+//! A Pod as far as it may go when its ReplicaSet is scaled in: who made it, where it is, which
+//! constraints spread it, and what stands on it of deletion costs.
+//!
+//! A cost is Evenkeel's where the annotation beside it says the same; any other is the user's, and
+//! is never touched.
+
+use std::sync::Arc;
+
+use evenkeel_core::placement::deletion_cost::Ground;
+
+use crate::annotations::{DELETION_COST, POD_DELETION_COST};
+use crate::kinds::foreign_group;
+use crate::meta::{AllLabels, Annotations, Meta};
+use crate::pod::{Phase, Pod, TopologySpread};
+
+/// A Pod that may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovablePod {
+    pub namespace: String,
+    pub name: String,
+    pub uid: String,
+    /// The ReplicaSet that controls it; the costs of other Pods are read by nobody.
+    pub replica_set: Option<ReplicaSetName>,
+    /// The node that it is bound to.
+    pub node: Option<String>,
+    /// All of its labels, which Pods of one ReplicaSet share.
+    pub labels: Arc<AllLabels>,
+    /// The constraints on its spread, which they share as well.
+    pub spread: Arc<[TopologySpread]>,
+    /// True where the ReplicaSet's controller deletes it before any ready Pod, whatever it costs: it
+    /// is not bound, does not run yet, or is not ready.
+    pub goes_first: bool,
+    /// The name of its profile, where it says one.
+    pub profile: Option<String>,
+    pub priority_class: Option<String>,
+    /// What stands on it of costs.
+    pub mark: Mark,
+}
+
+/// A ReplicaSet by its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaSetName {
+    pub name: String,
+    pub uid: String,
+}
+
+/// The annotations of a Pod about the cost of its deletion.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// The cost that its ReplicaSet's controller reads.
+    pub cost: Option<String>,
+    /// What Evenkeel wrote beside it: the same cost and its ground.
+    pub own: Option<String>,
+    /// True where the Pod has annotations at all.
+    pub is_annotated: bool,
+}
+
+/// The cost that a Pod is given, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    pub cost: i32,
+    pub ground: Ground,
+}
+
+impl Mark {
+    /// What stands on an object of costs.
+    #[must_use]
+    pub fn of(annotations: &Annotations) -> Self {
+        Self {
+            cost: annotations.get(POD_DELETION_COST).cloned(),
+            own: annotations.get(DELETION_COST).cloned(),
+            is_annotated: annotations.is_there,
+        }
+    }
+
+    /// The mark with a cost, or without one.
+    #[must_use]
+    pub fn with(&self, cost: Option<&Cost>) -> Self {
+        Self {
+            cost: cost.map(|given| given.cost.to_string()),
+            own: cost.map(|given| format!("{} {}", given.cost, given.ground.as_str())),
+            is_annotated: self.is_annotated || cost.is_some(),
+        }
+    }
+
+    /// True for a cost that is not Evenkeel's.
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        let own = self.own.as_deref().and_then(|own| own.split(' ').next());
+        self.cost.is_some() && self.cost.as_deref() != own
+    }
+
+    /// The cost that Evenkeel gave the Pod; `None` where it gave none that stands.
+    #[must_use]
+    pub fn given(&self) -> Option<Cost> {
+        let own = self.own.as_deref().filter(|_| !self.is_users())?;
+        let (cost, ground) = own.split_once(' ')?;
+        self.cost.as_ref()?;
+        Some(Cost {
+            cost: cost.parse().ok()?,
+            ground: Ground::ALL.into_iter().find(|one| one.as_str() == ground)?,
+        })
+    }
+}
+
+impl RemovablePod {
+    /// The Pod, unless it has ended or is being deleted, so that no controller counts it any more.
+    #[must_use]
+    pub fn of(pod: &Pod) -> Option<Self> {
+        if pod.is_finished() || pod.is_terminating() {
+            return None;
+        }
+        let controller = pod.metadata.controller().filter(|owner| {
+            owner.kind == "ReplicaSet" && foreign_group(&owner.api_version, &owner.kind).is_none()
+        });
+        let ready = pod.status.condition("Ready");
+        let is_ready = ready.is_some_and(|ready| ready.status == "True");
+        let node = pod.spec.node_name.clone();
+        Some(Self {
+            namespace: pod.namespace().to_owned(),
+            name: pod.name().to_owned(),
+            uid: pod.uid().to_owned(),
+            replica_set: controller.map(|owner| ReplicaSetName {
+                name: owner.name.clone(),
+                uid: owner.uid.clone(),
+            }),
+            goes_first: node.is_none() || pod.status.phase != Phase::Running || !is_ready,
+            node,
+            labels: Arc::new(pod.labels.clone()),
+            spread: pod.spec.topology_spread_constraints.as_slice().into(),
+            profile: pod.annotated_profile().map(str::to_owned),
+            priority_class: pod.spec.priority_class_name.clone(),
+            mark: Mark::of(&pod.metadata.annotations),
+        })
+    }
+
+    /// Shares labels and constraints with another Pod that has the same.
+    pub fn share(&mut self, other: &Self) {
+        if self.labels == other.labels {
+            self.labels = Arc::clone(&other.labels);
+        }
+        if self.spread == other.spread {
+            self.spread = Arc::clone(&other.spread);
+        }
+    }
+
+    /// Its identity, for a patch.
+    #[must_use]
+    pub fn metadata(&self) -> Meta {
+        let mut metadata = Meta {
+            name: Some(self.name.clone()),
+            namespace: Some(self.namespace.clone()),
+            uid: Some(self.uid.clone()),
+            ..Meta::default()
+        };
+        metadata.annotations.is_there = self.mark.is_annotated;
+        metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(ready: &str, annotations: &serde_json::Value) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": "web-1", "namespace": "shop", "uid": "u",
+                "annotations": annotations, "labels": {"app": "web"},
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                    "name": "web", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "a"},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}}))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_cost_is_ours_where_the_annotation_beside_it_says_the_same() {
+        for (cost, own, users, given) in [
+            (json!(null), json!(null), false, None),
+            (
+                json!("-2"),
+                json!("-2 headroom"),
+                false,
+                Some((-2, Ground::Headroom)),
+            ),
+            (json!("-2"), json!(null), true, None),
+            (json!("5"), json!("-2 headroom"), true, None),
+            (json!(null), json!("-2 headroom"), false, None),
+            (json!("-2"), json!("-2"), false, None),
+        ] {
+            let annotations = json!({POD_DELETION_COST: cost, DELETION_COST: own});
+            let mark = RemovablePod::of(&pod("True", &annotations)).unwrap().mark;
+            assert_eq!(mark.is_users(), users, "{annotations}");
+            let found = mark.given().map(|given| (given.cost, given.ground));
+            assert_eq!(found, given, "{annotations}");
+        }
+        let cost = Cost {
+            cost: -3,
+            ground: Ground::Balance,
+        };
+        let mark = Mark::default().with(Some(&cost));
+        assert_eq!(mark.given(), Some(cost));
+        assert_eq!(mark.with(None).given(), None);
+    }
+
+    #[test]
+    fn what_the_controller_deletes_anyway_is_known_and_what_goes_already_is_left_out() {
+        let of = |ready: &str| RemovablePod::of(&pod(ready, &json!({}))).unwrap();
+        assert!(!of("True").goes_first && of("False").goes_first);
+        let mut waiting = pod("True", &json!({}));
+        waiting.spec.node_name = None;
+        assert!(RemovablePod::of(&waiting).unwrap().goes_first);
+        let mut going = pod("True", &json!({}));
+        going.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(RemovablePod::of(&going), None);
+        let mut foreign = pod("True", &json!({}));
+        foreign.metadata.owner_references[0].api_version = "other.example/v1".to_owned();
+        assert_eq!(RemovablePod::of(&foreign).unwrap().replica_set, None);
+    }
+
+    #[test]
+    fn pods_of_one_template_share_what_is_the_same() {
+        let one = RemovablePod::of(&pod("True", &json!({}))).unwrap();
+        let mut other = RemovablePod::of(&pod("True", &json!({}))).unwrap();
+        other.share(&one);
+        assert!(Arc::ptr_eq(&one.labels, &other.labels));
+        assert!(Arc::ptr_eq(&one.spread, &other.spread));
+    }
+}

@@ -1,0 +1,222 @@
+//! The Pods that a ReplicaSet deletes first when it has too many: the order of kube-controller-manager's
+//! `ActivePodsWithRanks`, deletion costs and logarithmic ages included.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use kube::ResourceExt as _;
+
+use super::status::is_ready;
+
+/// The annotation that the cost is read from; what is no number is 0, as is its absence.
+const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+
+/// The Pods in the order in which they are deleted. `related` are the active Pods of all ReplicaSets with
+/// the same owner, of which a node should not keep several.
+pub(super) fn in_order(pods: Vec<Arc<Pod>>, related: &[Arc<Pod>], now: Timestamp) -> Vec<Arc<Pod>> {
+    let mut on_node: HashMap<&str, usize> = HashMap::new();
+    for pod in related {
+        *on_node.entry(node(pod)).or_default() += 1;
+    }
+    let rank = |pod: &Pod| on_node.get(node(pod)).copied().unwrap_or(0);
+    // By insertion: the comparison is Kubernetes', which goes by identity within an age and is no total
+    // order where some ages are equal.
+    let mut order: Vec<Arc<Pod>> = Vec::with_capacity(pods.len());
+    for pod in pods {
+        let before = |other: &Arc<Pod>| {
+            let compared = by_use(&pod, other)
+                .then_with(|| rank(other).cmp(&rank(&pod)))
+                .then_with(|| by_age(&pod, other, now));
+            compared == Ordering::Less
+        };
+        let place = order.iter().position(before).unwrap_or(order.len());
+        order.insert(place, pod);
+    }
+    order
+}
+
+/// Not placed before placed, pending before running, not ready before ready, then by cost.
+fn by_use(one: &Pod, other: &Pod) -> Ordering {
+    let key = |pod: &Pod| {
+        let phase = pod
+            .status
+            .as_ref()
+            .and_then(|status| status.phase.as_deref());
+        let phase = match phase {
+            Some("Pending") => 0,
+            Some("Running") => 2,
+            Some(_) | None => 1,
+        };
+        (!node(pod).is_empty(), phase, is_ready(pod), cost(pod))
+    };
+    key(one).cmp(&key(other))
+}
+
+/// Ready for a shorter time first, restarted more often, made later.
+fn by_age(one: &Pod, other: &Pod, now: Timestamp) -> Ordering {
+    let created = |pod: &Pod| pod.creation_timestamp().map(|time| time.0);
+    let ready = if is_ready(one) && is_ready(other) {
+        younger(one, other, [ready_since(one), ready_since(other)], now)
+    } else {
+        Ordering::Equal
+    };
+    ready
+        .then_with(|| restarts(other).cmp(&restarts(one)))
+        .then_with(|| younger(one, other, [created(one), created(other)], now))
+}
+
+/// By the power of two that an age lies in, and within one by identity, so that who goes is left to chance.
+fn younger(one: &Pod, other: &Pod, times: [Option<Timestamp>; 2], now: Timestamp) -> Ordering {
+    match times {
+        [a, b] if a == b => Ordering::Equal,
+        [Some(a), Some(b)] => power(a, now)
+            .cmp(&power(b, now))
+            .then_with(|| one.uid().cmp(&other.uid())),
+        [a, b] => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+/// The whole part of the binary logarithm of an age in nanoseconds; below all of them for one that is none.
+fn power(at: Timestamp, now: Timestamp) -> Option<u32> {
+    let age = now.duration_since(at).as_nanos();
+    u128::try_from(age).ok().and_then(u128::checked_ilog2)
+}
+
+fn node(pod: &Pod) -> &str {
+    let spec = pod.spec.as_ref();
+    spec.and_then(|spec| spec.node_name.as_deref())
+        .unwrap_or_default()
+}
+
+fn cost(pod: &Pod) -> i32 {
+    let cost = pod.annotations().get(DELETION_COST);
+    cost.and_then(|cost| cost.parse().ok()).unwrap_or(0)
+}
+
+fn ready_since(pod: &Pod) -> Option<Timestamp> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let ready = conditions
+        .iter()
+        .find(|condition| condition.type_ == "Ready")?;
+    ready.last_transition_time.as_ref().map(|time| time.0)
+}
+
+/// The restarts of the container that was restarted most often, those of sidecars after those of others.
+fn restarts(pod: &Pod) -> [i32; 2] {
+    let status = pod.status.as_ref();
+    let most = |statuses: Option<&Vec<ContainerStatus>>, counts: &dyn Fn(&str) -> bool| {
+        let counted = statuses.into_iter().flatten();
+        let counted = counted.filter(|status| counts(&status.name));
+        counted
+            .map(|status| status.restart_count)
+            .max()
+            .unwrap_or(0)
+    };
+    let is_sidecar = |name: &str| {
+        let spec = pod
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.init_containers.as_ref());
+        let mut containers = spec.into_iter().flatten();
+        containers.any(|container| {
+            container.name == name && container.restart_policy.as_deref() == Some("Always")
+        })
+    };
+    [
+        most(status.and_then(|s| s.container_statuses.as_ref()), &|_| {
+            true
+        }),
+        most(
+            status.and_then(|s| s.init_container_statuses.as_ref()),
+            &is_sidecar,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: &str = "2026-01-01T10:00:00Z";
+
+    /// A ready Pod on node `n`, as old as all others, with a change.
+    fn pod(name: &str, change: &Value) -> Arc<Pod> {
+        let mut pod = json!({
+            "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"containers": [], "nodeName": "n"},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True",
+                "lastTransitionTime": "2026-01-01T00:01:00Z"}]}});
+        json_patch::merge(&mut pod, change);
+        Arc::new(serde_json::from_value(pod).unwrap())
+    }
+
+    fn order(pods: &[Arc<Pod>]) -> Vec<String> {
+        let ordered = in_order(pods.to_vec(), pods, NOW.parse().unwrap());
+        ordered.iter().map(|pod| pod.name_any()).collect()
+    }
+
+    fn costing(cost: &str) -> Value {
+        json!({"metadata": {"annotations": {DELETION_COST: cost}}})
+    }
+
+    #[test]
+    fn each_rule_holds_before_those_after_it() {
+        let ready = |status: &str, since: &str| {
+            json!({"status": {"conditions": [{"type": "Ready", "status": status,
+                "lastTransitionTime": since}]}})
+        };
+        let elsewhere = |node: &str| json!({"spec": {"nodeName": node}});
+        let restarted = json!({"spec": {"nodeName": "o"}, "status": {"containerStatuses": [{
+            "name": "app", "restartCount": 3, "ready": true, "image": "", "imageID": ""}]}});
+        let pods = [
+            pod(
+                "young",
+                &json!({"metadata": {"creationTimestamp": "2026-01-01T09:00:00Z"},
+                "spec": {"nodeName": "o"}}),
+            ),
+            pod("old", &elsewhere("p")),
+            pod("restarted", &restarted),
+            pod("lately-ready", &ready("True", "2026-01-01T09:59:00Z")),
+            pod("doubled", &json!({})),
+            pod("dear", &costing("5")),
+            pod("cheap", &costing("-1")),
+            pod("no-number", &costing("cheap")),
+            pod("unready", &ready("False", "2026-01-01T00:01:00Z")),
+            pod("pending", &json!({"status": {"phase": "Pending"}})),
+            pod("unplaced", &json!({"spec": {"nodeName": null}})),
+        ];
+        let expected = [
+            "unplaced",
+            "pending",
+            "unready",
+            "cheap",
+            "lately-ready",
+            "doubled",
+            "no-number",
+            "restarted",
+            "young",
+            "old",
+            "dear",
+        ];
+        assert_eq!(order(&pods), expected);
+        let turned: Vec<_> = pods.iter().rev().cloned().collect();
+        assert_eq!(order(&turned)[..5], expected[..5]);
+    }
+
+    #[test]
+    fn within_a_power_of_two_of_age_identity_decides() {
+        let made =
+            |name: &str, at: &str| pod(name, &json!({"metadata": {"creationTimestamp": at}}));
+        let pods = [
+            made("b", "2026-01-01T05:00:00Z"),
+            made("a", "2026-01-01T04:00:00Z"),
+            made("c", "2026-01-01T09:59:00Z"),
+        ];
+        assert_eq!(order(&pods), ["c", "a", "b"]);
+    }
+}
