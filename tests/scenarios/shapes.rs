@@ -179,7 +179,7 @@ fn bursts_of_every_shape_stay_below_the_line() {
             for (number, shape) in SHAPES.iter().enumerate() {
                 set_up(&world, shape).await;
                 if mode != Mode::Plain && evenkeel.is_none() {
-                    evenkeel = Some(world.serve("1s").await);
+                    evenkeel = Some(world.serve_bursts().await);
                 }
                 let namespace = format!("shape-{number}-{mode:?}").to_lowercase();
                 let found = run(&world, shape, mode, &namespace).await;

@@ -90,8 +90,10 @@ impl<'a> World<'a> {
         let nodes: Api<Node> = Api::all(self.plane.client.clone());
         let told =
             json!({"metadata": {"annotations": {"evenkeel.dev/network-capacity": capacity}}});
-        let patched = nodes.patch(node, &PatchParams::default(), &Patch::Merge(told));
-        patched.await.expect("the node is annotated");
+        nodes
+            .patch(node, &PatchParams::default(), &Patch::Merge(told))
+            .await
+            .expect("the node is annotated");
     }
 
     /// From the next sample on, `percent` of the network of a node of a hundred MB/s is used.
@@ -127,6 +129,15 @@ impl<'a> World<'a> {
     /// knows the load of every node.
     pub(crate) async fn serve(&self, interval: &str) -> Evenkeel {
         let replica = self.replica("evenkeel-0", self.port, interval).await;
+        self.await_measured(&replica).await;
+        replica
+    }
+
+    /// The same, where no sample speaks of a span that a Pod has wholly run in: whatever is placed stays
+    /// what is counted beside the measurements.
+    pub(crate) async fn serve_bursts(&self) -> Evenkeel {
+        let own = json!({"metrics": {"prometheus": {"window": "1h"}}});
+        let replica = self.replica_with("evenkeel-0", self.port, "1s", &own).await;
         self.await_measured(&replica).await;
         replica
     }

@@ -103,6 +103,70 @@ impl fmt::Display for ExcessiveClaim {
     }
 }
 
+/// What it takes to count a demand for others, now and when claims come to count or not, or the largest
+/// node is another one: a part of the [`Demand`] that is small enough to be kept of every Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counting {
+    /// What counts where a claim does not.
+    unclaimed: Resources<Amount>,
+    claims: Resources<Amount>,
+    /// The resources whose claims count.
+    claimed: Resources<bool>,
+    /// The resources that nobody checks, whether their claims count or not.
+    unchecked: Resources<bool>,
+}
+
+impl Counting {
+    /// Of this demand, with what counts of its claims at most.
+    #[must_use]
+    pub fn of(demand: &Demand, claims: &Resources<Option<Amount>>) -> Self {
+        let unclaimed = Resources::from_fn(|resource| {
+            if demand.sources[resource].is_claim() {
+                demand.unclaimed[resource]
+            } else {
+                demand.assumed[resource]
+            }
+        });
+        Self {
+            unclaimed,
+            claims: claims.map(Option::unwrap_or_default),
+            claimed: claims.map(|claim| claim.is_some()),
+            unchecked: demand.sources.map(DemandSource::is_claim),
+        }
+    }
+
+    /// The claims.
+    #[must_use]
+    pub fn claims(&self) -> Resources<Option<Amount>> {
+        Resources::from_fn(|resource| self.claimed[resource].then_some(self.claims[resource]))
+    }
+
+    /// True where nothing is claimed.
+    #[must_use]
+    pub fn is_without_claims(&self) -> bool {
+        !self.claimed.values().contains(&true)
+    }
+
+    /// The demand as it counts, with its claims as far as the largest node can give them, or without.
+    #[must_use]
+    pub fn counted(
+        &self,
+        with_claims: bool,
+        largest: &Resources<Option<Amount>>,
+    ) -> Resources<Amount> {
+        Resources::from_fn(|resource| {
+            let claimed = with_claims && self.claimed[resource];
+            let from = if claimed {
+                &self.claims
+            } else {
+                &self.unclaimed
+            };
+            let most = largest[resource].filter(|_| self.unchecked[resource]);
+            most.map_or(from[resource], |most| from[resource].min(most))
+        })
+    }
+}
+
 impl Demand {
     /// The parts that are claims; `None` where a number is checked or nobody tells it.
     #[must_use]
@@ -121,14 +185,7 @@ impl Demand {
         claims: &Resources<Option<Amount>>,
         largest: &Resources<Option<Amount>>,
     ) -> Resources<Amount> {
-        Resources::from_fn(|resource| {
-            if self.sources[resource].is_claim() {
-                let claimed = claims[resource].unwrap_or(self.unclaimed[resource]);
-                largest[resource].map_or(claimed, |most| claimed.min(most))
-            } else {
-                self.assumed[resource]
-            }
-        })
+        Counting::of(self, claims).counted(true, largest)
     }
 
     /// The claims that are above the capacity of the largest node.

@@ -5,11 +5,12 @@
 //! that, and by nothing that is written later.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
 use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::demand::Demand;
+use evenkeel_kubernetes::demand::Counting;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -19,16 +20,15 @@ pub(super) type Claimed = Resources<Option<Amount>>;
 /// The claims of bound Pods, by their UIDs.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    pods: Map<Box<str>, Claimant>,
-    by_namespace: Map<Box<str>, HashSet<Box<str>, RandomState>>,
+    pods: Map<Arc<str>, Claimant>,
+    by_namespace: Map<Arc<str>, HashSet<Arc<str>, RandomState>>,
 }
 
 /// A bound Pod with claims.
 #[derive(Debug)]
 pub(super) struct Claimant {
-    pub(super) namespace: Box<str>,
-    pub(super) demand: Demand,
-    pub(super) claims: Claimed,
+    pub(super) namespace: Arc<str>,
+    pub(super) counting: Counting,
 }
 
 impl Claims {
@@ -36,24 +36,28 @@ impl Claims {
     pub(super) fn of(&self, uid: &str) -> Claimed {
         self.pods
             .get(uid)
-            .map_or_else(Resources::default, |pod| pod.claims)
+            .map_or_else(Resources::default, |pod| pod.counting.claims())
     }
 
     /// Keeps the claims of a Pod in place of those before; a Pod without any is forgotten.
-    pub(super) fn set(&mut self, uid: &str, namespace: &str, demand: &Demand, claims: Claimed) {
-        if claims.values().iter().all(Option::is_none) {
+    pub(super) fn set(&mut self, uid: &str, namespace: &str, counting: Counting) {
+        if counting.is_without_claims() {
             return self.remove(uid);
         }
-        if !self.pods.contains_key(uid) {
-            let pods = self.by_namespace.entry(namespace.into());
-            pods.or_default().insert(uid.into());
+        if let Some(known) = self.pods.get_mut(uid) {
+            known.counting = counting;
+            return;
         }
+        let known = self.by_namespace.get_key_value(namespace);
+        let namespace = known.map_or_else(|| Arc::from(namespace), |(name, _)| Arc::clone(name));
+        let uid: Arc<str> = uid.into();
+        let pods = self.by_namespace.entry(Arc::clone(&namespace));
+        pods.or_default().insert(Arc::clone(&uid));
         let claimant = Claimant {
-            namespace: namespace.into(),
-            demand: demand.clone(),
-            claims,
+            namespace,
+            counting,
         };
-        self.pods.insert(uid.into(), claimant);
+        self.pods.insert(uid, claimant);
     }
 
     pub(super) fn remove(&mut self, uid: &str) {
@@ -69,7 +73,7 @@ impl Claims {
     }
 
     pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        let gone: Vec<Box<str>> = self.pods.keys().filter(|uid| !keep(uid)).cloned().collect();
+        let gone: Vec<Arc<str>> = self.pods.keys().filter(|uid| !keep(uid)).cloned().collect();
         for uid in gone {
             self.remove(&uid);
         }

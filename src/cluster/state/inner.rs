@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-use super::claims::{Claimant, Claims};
+use super::claims::Claims;
 use super::contacts::Contacts;
 use crate::cluster::owners::Owners;
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
@@ -14,7 +14,7 @@ use evenkeel_core::placement::node_table::NodeTable;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::annotations::InvalidAnnotation;
-use evenkeel_kubernetes::demand::Demand;
+use evenkeel_kubernetes::demand::{Counting, Demand};
 use evenkeel_kubernetes::extender::judgement::has_checked_claims;
 use evenkeel_kubernetes::extender::refused_since;
 use evenkeel_kubernetes::kinds::Kind;
@@ -110,20 +110,18 @@ impl Inner {
         } else {
             told
         };
-        let counting = if self.has_opted_in(namespace) {
-            claims
-        } else {
-            Resources::default()
-        };
-        self.claims.set(uid, namespace, demand, claims);
-        demand.counted(&counting, &self.table.nodes().largest())
+        let counting = Counting::of(demand, &claims);
+        self.claims.set(uid, namespace, counting);
+        let opted_in = self.has_opted_in(namespace);
+        counting.counted(opted_in, &self.table.nodes().largest())
     }
 
     /// Counts the claims of a namespace as it now stands to them.
     pub(super) fn recount_claims(&mut self, namespace: &str, now: Timestamp) {
         let opted_in = self.has_opted_in(namespace);
         for (uid, claimant) in self.claims.within(namespace) {
-            let demand = counted(claimant, opted_in, &self.table);
+            let largest = self.table.nodes().largest();
+            let demand = claimant.counting.counted(opted_in, &largest);
             self.table.set_demand(uid, demand, now);
         }
     }
@@ -135,9 +133,9 @@ impl Inner {
             return;
         }
         for (uid, claimant) in self.claims.iter() {
-            let record = self.namespaces.get(&claimant.namespace);
+            let record = self.namespaces.get(&*claimant.namespace);
             let opted_in = record.is_some_and(|record| record.policy.enabled);
-            let demand = counted(claimant, opted_in, &self.table);
+            let demand = claimant.counting.counted(opted_in, &largest);
             self.table.set_demand(uid, demand, now);
         }
     }
@@ -165,15 +163,6 @@ impl Inner {
             .map(|invalid| AnnotationWarning::new(kind, metadata, invalid));
         self.warnings.extend(warnings);
     }
-}
-
-fn counted(claimant: &Claimant, opted_in: bool, table: &NodeTable) -> Resources<Amount> {
-    let claims = if opted_in {
-        claimant.claims
-    } else {
-        Resources::default()
-    };
-    claimant.demand.counted(&claims, &table.nodes().largest())
 }
 
 pub(super) fn version(metadata: &Meta) -> String {
