@@ -193,15 +193,13 @@ fn bursts_of_every_shape_stay_below_the_line() {
                     found.refusals,
                     found.algorithm
                 ));
-                match mode {
-                    Mode::Plain => plain.push(found),
-                    Mode::WithoutNotices => {}
-                    Mode::Whole => {
-                        let name = shape.name;
-                        assert!(found.fullest < LINE, "{name}: {}", found.fullest);
-                        assert!(found.spread < plain[number].spread, "{name}");
-                    }
+                if mode == Mode::Plain {
+                    plain.push(found);
+                    continue;
                 }
+                let name = shape.name;
+                assert!(found.fullest < LINE, "{name}: {}", found.fullest);
+                assert!(found.spread < plain[number].spread, "{name}");
             }
         }
         assert!(plain.iter().any(|found| found.fullest >= LINE));

@@ -79,7 +79,7 @@ impl Latencies {
 /// Result of a load.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Requests that were answered, with those of the warm-up.
+    /// Requests that were sent, with those of the warm-up.
     pub(super) with_warm_up: u64,
     /// Time that everything else in this process took of the processors meanwhile, the connecting aside.
     pub(super) beside: Duration,
@@ -210,6 +210,7 @@ async fn work(
             Ok(()) => outcome.with_warm_up += 1,
             Err(error) => {
                 outcome.failed += 1;
+                outcome.with_warm_up += 1;
                 outcome.failure.get_or_insert(format!("{error:#}"));
                 connection = Connection::open(&call.target).await?;
             }

@@ -2,56 +2,86 @@
 //!
 //! kube-scheduler asks about the next Pod beside telling where the last one went, and is mostly a millisecond
 //! too early. A guess would then refuse a node for the sake of a Pod that went elsewhere, and the Pod that is
-//! asked about ends where it fits worse. So such an answer, and no other, waits for the notice: until a few
-//! milliseconds have passed since the last Pod was scored, and only while notices do come.
+//! asked about ends where it fits worse. So such an answer, and no other, waits for the notice of the Pod that
+//! was scored last: no longer than [`PATIENCE`] from there, and only while notices come in that time. Pods
+//! whose volumes are provisioned first are told late, and nobody waits for these twice.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
 
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::extender::bind::PATIENCE;
+use evenkeel_kubernetes::extender::decide::PATIENCE;
 
 /// What is known of the choices to come.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
-    /// When an answer last left a choice.
-    left: Mutex<Option<Instant>>,
-    /// True where the last answer that was waited for was followed by a notice.
-    come: AtomicBool,
+    state: Mutex<State>,
     told: Notify,
 }
 
-impl Choices {
-    /// An answer has left a choice to kube-scheduler.
-    pub(super) fn left(&self) {
-        let now = clock::runtime();
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-    }
+#[derive(Debug, Default)]
+struct State {
+    /// The Pod that was scored last, until its choice is told.
+    left: Option<Left>,
+    /// True where the last notice came in time.
+    in_time: bool,
+}
 
-    /// kube-scheduler has told a choice.
-    pub(super) fn told(&self) {
-        self.come.store(true, Ordering::Relaxed);
-        self.told.notify_waiters();
-    }
+#[derive(Debug)]
+struct Left {
+    uid: Box<str>,
+    at: Instant,
+}
 
-    /// The next notice from now on, for [`Self::wait`].
-    pub(super) fn next(&self) -> Notified<'_> {
-        self.told.notified()
-    }
+/// A choice that an answer may wait for.
+pub(super) struct Pending<'a> {
+    until: Instant,
+    told: Notified<'a>,
+}
 
-    /// Waits for `next`: true where it has come in time, `None` where there was nothing to wait for.
-    pub(super) async fn wait(&self, next: Notified<'_>) -> Option<bool> {
-        let left = *self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = left? + PATIENCE;
-        if !self.come.load(Ordering::Relaxed) || until <= clock::runtime() {
-            return None;
+impl Pending<'_> {
+    /// True once it is told; false where it is not in time.
+    pub(super) async fn is_told(self, choices: &Choices) -> bool {
+        let is_told = tokio::time::timeout_at(self.until, self.told).await.is_ok();
+        if !is_told {
+            choices.state().in_time = false;
         }
-        let has_come = tokio::time::timeout_at(until, next).await.is_ok();
-        self.come.fetch_and(has_come, Ordering::Relaxed);
-        Some(has_come)
+        is_told
+    }
+}
+
+impl Choices {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The choice of a node for this Pod is left to kube-scheduler.
+    pub(super) fn left(&self, uid: &str) {
+        let at = clock::runtime();
+        let uid = uid.into();
+        self.state().left = Some(Left { uid, at });
+    }
+
+    /// kube-scheduler has told its choice for this Pod.
+    pub(super) fn told(&self, uid: &str) {
+        let mut state = self.state();
+        if let Some(left) = state.left.take_if(|left| *left.uid == *uid) {
+            state.in_time = clock::runtime() < left.at + PATIENCE;
+            drop(state);
+            self.told.notify_waiters();
+        }
+    }
+
+    /// The choice that is to be told next, if it is expected in time; asked for before the cluster is looked
+    /// at, it is not missed.
+    pub(super) fn pending(&self) -> Option<Pending<'_>> {
+        let told = self.told.notified();
+        let state = self.state();
+        let left = state.left.as_ref().filter(|_| state.in_time)?;
+        let until = left.at + PATIENCE;
+        (until > clock::runtime()).then_some(Pending { until, told })
     }
 }

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::response::Response;
 use jiff::Timestamp;
-use tokio::sync::futures::Notified;
 
 use super::Handlers;
 use super::answer::{json_body, unreadable};
@@ -30,15 +29,19 @@ pub(super) async fn filter(
     let (uid, now) = (request.pod.uid(), handlers.cluster.now());
     handlers.cluster.ask(&request.pod, now);
     let refused_since = handlers.cluster.refused_since(uid);
-    let (snapshot, filtered) = loop {
-        let choice = handlers.choices.next();
+    let judge = || {
         let snapshot = handlers.cluster.snapshot();
         let judged = handlers.judged(&snapshot, now, refused_since);
         let filtered = decide::filter(&request, &judged, &handlers.verdicts);
-        if !filtered.doubted || !handlers.told(choice).await {
-            break (snapshot, filtered);
-        }
+        (snapshot, filtered)
     };
+    let pending = handlers.choices.pending();
+    let (mut snapshot, mut filtered) = judge();
+    if let Some(pending) = pending.filter(|_| filtered.doubted) {
+        let told = pending.is_told(&handlers.choices).await;
+        handlers.metrics.waited(told);
+        (snapshot, filtered) = judge();
+    }
     let judged = handlers.judged(&snapshot, now, refused_since);
     if let (Some(only), Some(_)) = (filtered.only(), filtered.demand) {
         handlers.place(&request, only, Near::default(), now);
@@ -74,7 +77,7 @@ pub(super) async fn prioritize(
     let prioritized = decide::prioritize(&request, &judged);
     if let (Some(best), Some(_)) = (prioritized.best, prioritized.demand) {
         handlers.place(&request, best, prioritized.near.clone(), now);
-        handlers.choices.left();
+        handlers.choices.left(request.pod.uid());
     }
     let outcome = prioritized
         .exemption
@@ -135,7 +138,7 @@ pub(super) async fn bind(
         Notice::parse(&call.body).map_err(|error| handlers.malformed(Verb::Bind, &error, &call))?;
     let now = handlers.cluster.now();
     let known = handlers.cluster.notice(&notice.uid, &notice.node, now);
-    handlers.choices.told();
+    handlers.choices.told(&notice.uid);
     let told = api::Notice {
         at: now,
         node: notice.node.to_string(),
@@ -190,15 +193,6 @@ impl Handlers {
             now,
             refused_since,
         }
-    }
-
-    /// True once a choice that was awaited is told; false where there is none to wait for any more.
-    async fn told(&self, choice: Notified<'_>) -> bool {
-        let told = self.choices.wait(choice).await;
-        if let Some(told) = told {
-            self.metrics.awaited(told);
-        }
-        told == Some(true)
     }
 
     fn place(&self, request: &Request<'_>, position: usize, near: Near, now: Timestamp) {

@@ -88,7 +88,7 @@ pub struct Metrics {
     profiles: Family<ProfileLabel, Counter>,
     calls: Family<CallLabels, Counter>,
     latency: Family<VerbLabel, Histogram>,
-    awaited: Family<EndLabel, Counter>,
+    waits: Family<EndLabel, Counter>,
     passed: Counter,
     refused: Family<ResourceLabel, Counter>,
     full_nodes: Counter,
@@ -104,7 +104,7 @@ impl Default for Metrics {
             profiles: Family::default(),
             calls: Family::default(),
             latency: Family::new_with_constructor(|| Histogram::new(LATENCIES)),
-            awaited: Family::default(),
+            waits: Family::default(),
             passed: Counter::default(),
             refused: Family::default(),
             full_nodes: Counter::default(),
@@ -141,7 +141,7 @@ impl Metrics {
         registry.register(
             "extender_filter_waits",
             "Waits of filter for the notice of where the last Pod went, by their end",
-            self.awaited.clone(),
+            self.waits.clone(),
         );
         registry.register(
             "extender_nodes_passed",
@@ -205,9 +205,9 @@ impl Metrics {
             .store(clock::now().as_second(), Ordering::Relaxed);
     }
 
-    pub(super) fn awaited(&self, told: bool) {
+    pub(super) fn waited(&self, told: bool) {
         let ended = if told { "told" } else { "late" };
-        self.awaited.get_or_create(&EndLabel { ended }).inc();
+        self.waits.get_or_create(&EndLabel { ended }).inc();
     }
 
     pub(super) fn verdicts(&self, refused: &[u8]) {

@@ -30,7 +30,9 @@ async fn filter(service: &Asked, uid: &str) -> Vec<String> {
 async fn one_placed(has_notices: bool) -> Asked {
     let service = Asked::new(opted_in(), policy());
     if has_notices {
-        tell(&service, "somebody", "node-0003").await;
+        let call = heavy("before");
+        service.post(PRIORITIZE, call.to_string()).await;
+        tell(&service, "before", "node-0003").await;
     }
     assert_eq!(filter(&service, "first").await, ASKED);
     let call = heavy("first");
@@ -69,6 +71,18 @@ async fn a_notice_that_does_not_come_is_waited_for_once() {
         assert_eq!(filter(&service, uid).await, [passes], "{uid}");
         assert_eq!((waits(&service, "told"), waits(&service, "late")), (0, 1));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_notice_of_another_pod_ends_no_wait() {
+    let service = one_placed(true).await;
+    let other = async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        tell(&service, "before", "node-0003").await;
+    };
+    let (passed, ()) = tokio::join!(filter(&service, "second"), other);
+    assert_eq!(passed, ["node-0299"]);
+    assert_eq!((waits(&service, "told"), waits(&service, "late")), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

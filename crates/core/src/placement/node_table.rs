@@ -207,7 +207,8 @@ impl NodeTable {
     pub fn part_of_load(&self, uid: &str) -> Option<Resources<Amount>> {
         let pod = self.pods.get(uid)?;
         let freshness = self.set.get(&pod.node)?.freshness;
-        let measured = pod.part_of_load(&self.sample);
+        let measured = self.nodes.get(&pod.node)?.measured();
+        let measured = pod.part_of_load(measured, &self.sample);
         Some(Resources::from_fn(|resource| match freshness[resource] {
             Freshness::Fresh => measured[resource],
             Freshness::Stale | Freshness::Absent if pod.is_committed() => pod.demand[resource],

@@ -6,7 +6,6 @@
 //! the placing of the next Pod, so that nobody waits for it.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -14,12 +13,6 @@ use super::wire::WireError;
 
 /// The answer to every notice; kube-scheduler ignores it, and logs that it did.
 pub const NOTED: &[u8] = br#"{"Error":"evenkeel: noted, kube-scheduler binds"}"#;
-
-/// Time from the answer to prioritize in which the notice of the choice is waited for, by those whose answer
-/// depends on it. kube-scheduler asks about the next Pod while it tells of the last one, and has mostly told
-/// within a millisecond or two; on a busy machine it takes longer. A quarter of the time after which
-/// kube-scheduler, as shipped, goes on without an answer.
-pub const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A Pod and the node that kube-scheduler is about to bind it to.
 #[derive(Debug, Clone, PartialEq, Eq)]

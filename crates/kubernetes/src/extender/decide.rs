@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
 use super::verdicts::{Care, VerdictCache, Verdicts};
@@ -17,6 +18,11 @@ use evenkeel_core::units::{Amount, Resources};
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
 /// when the headroom rule is relaxed; one node alone would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
+
+/// Time from the answer to prioritize in which the notice of the choice is waited for by an answer that is
+/// [`doubted`](Filtered::doubted). It mostly comes within a millisecond or two, and on a busy machine later. A
+/// quarter of the time after which kube-scheduler, as shipped, goes on without an answer.
+pub const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The answer to filter.
 #[derive(Debug, Clone)]

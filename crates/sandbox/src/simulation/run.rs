@@ -25,7 +25,7 @@ use evenkeel_core::random::Random;
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
 use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::extender::bind::PATIENCE;
+use evenkeel_kubernetes::extender::decide::PATIENCE;
 
 /// A run under way.
 pub(super) struct Run<'a> {

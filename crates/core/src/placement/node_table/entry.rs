@@ -139,6 +139,11 @@ impl NodeEntry {
         self.awaited_pods = self.awaited_pods.saturating_sub(1);
     }
 
+    /// What is measured of the node, as far as it is believed.
+    pub(super) const fn measured(&self) -> &Resources<Option<Measurement>> {
+        &self.measured
+    }
+
     /// The UIDs of the Pods that are being deleted.
     pub(super) fn terminating(&self) -> &[Box<str>] {
         &self.terminating

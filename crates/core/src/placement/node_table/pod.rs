@@ -170,32 +170,43 @@ impl PodEntry {
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
-        let shown = shown_of(&self.name, self.host_network, sample);
-        let span = sample.span_of_pod(self.name.namespace(), self.name.name());
+        let shown = self.in_measured(measured, sample);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
-                let first = self.first_started.or(self.started());
-                let first = first.filter(|first| *first < measurement.at);
-                let demand = self.demand[resource];
-                let in_it = first.zip(shown[resource]).map(|(first, shown)| {
-                    let part = part_within(shown, span, measurement);
-                    part.min(most_since(first, demand.max(shown), measurement))
-                });
-                demand.saturating_sub(in_it.unwrap_or_default())
+                self.demand[resource].saturating_sub(shown[resource])
             }
             _ => Amount::ZERO,
         })
     }
 
-    /// The part of a measured load that would go with this Pod: what the sample shows of it, and what
-    /// is counted beside that.
-    pub(super) fn part_of_load(&self, sample: &UsageSample) -> Resources<Amount> {
+    /// What the measurements of its node hold of this Pod, as far as its own sample tells.
+    fn in_measured(
+        &self,
+        measured: &Resources<Option<Measurement>>,
+        sample: &UsageSample,
+    ) -> Resources<Amount> {
         let shown = shown_of(&self.name, self.host_network, sample);
-        let is_shown = self.first_started.or(self.started()).is_some();
-        Resources::from_fn(|resource| {
-            let shown = shown[resource].filter(|_| is_shown).unwrap_or_default();
-            shown.saturating_add(self.counted[resource])
-        })
+        let span = sample.span_of_pod(self.name.namespace(), self.name.name());
+        let first = self.first_started.or(self.started());
+        let part = |resource| {
+            let measurement = measured[resource].as_ref()?;
+            let first = first.filter(|first| *first < measurement.at)?;
+            let shown = shown[resource]?;
+            let most = most_since(first, self.demand[resource].max(shown), measurement);
+            Some(part_within(shown, span, measurement).min(most))
+        };
+        Resources::from_fn(|resource| part(resource).unwrap_or_default())
+    }
+
+    /// The part of its node's load that would go with this Pod: what the measurements hold of it, and what
+    /// is counted beside them.
+    pub(super) fn part_of_load(
+        &self,
+        measured: &Resources<Option<Measurement>>,
+        sample: &UsageSample,
+    ) -> Resources<Amount> {
+        let within = self.in_measured(measured, sample);
+        Resources::from_fn(|resource| within[resource].saturating_add(self.counted[resource]))
     }
 }
 

@@ -39,6 +39,12 @@ fn what_is_newer_of_a_pod_than_of_its_node_is_not_taken_for_a_part_of_it() {
     // It uses 300 from second 45 on. Its node was read five seconds later, and the Pod ten after that.
     table.apply_sample(sample(50, &[("a", 100 + 25)], &[("p", 75)]), at(60));
     assert_eq!(load(&table, "a"), 400);
+    let part = table.part_of_load("1").expect("it is bound");
+    assert_eq!(
+        part[Resource::Cpu].get(),
+        300,
+        "no more than that goes with it"
+    );
     // A minute of the node holds at most the part in which the Pod ran.
     table.apply_sample(sample(60, &[("a", 100 + 75)], &[("p", 300)]), at(61));
     assert_eq!(load(&table, "a"), 400);
