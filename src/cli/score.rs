@@ -5,7 +5,6 @@
 
 mod table;
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -16,10 +15,8 @@ use super::pod_file::{self, PodManifest};
 use super::settings::ConfigArgs;
 use crate::config::{Config, Override};
 use evenkeel_core::placement::Policy;
-use evenkeel_kubernetes::extender::decide::filter;
+use evenkeel_kubernetes::extender::Call;
 use evenkeel_kubernetes::extender::explain::{Explanation, explain};
-use evenkeel_kubernetes::extender::{Call, Request, VerdictCache};
-use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 
 const EXAMPLES: &str = "\
@@ -106,7 +103,6 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     output::print(&report, output)
 }
 
-/// Explains the decision, and asks filter what would become of a Pod that fits nowhere.
 fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &Policy) -> ScoredPod {
     let PodManifest { kind, pod, .. } = manifest;
     let call = Call {
@@ -116,25 +112,12 @@ fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &Policy) -> ScoredP
         refused_since: None,
     };
     let explanation = explain(&pod, &call);
+    let nodes = explanation.nodes.iter();
+    let passing = nodes.filter(|node| explanation.relaxed && node.passes && node.schedulable);
     ScoredPod {
         kind,
         best: explanation.best.clone(),
-        relaxed_to: relaxed(pod, &call),
+        relaxed_to: passing.map(|node| node.name.clone()).collect(),
         explanation,
     }
-}
-
-fn relaxed(pod: Pod, call: &Call<'_>) -> Vec<String> {
-    let open = call.snapshot.nodes.iter().filter(|node| node.schedulable);
-    let request = Request {
-        pod,
-        names: open.map(|node| Cow::Borrowed(&*node.name)).collect(),
-        objects: None,
-    };
-    let filtered = filter(&request, call, &VerdictCache::default());
-    let names = request.names.iter().enumerate();
-    names
-        .filter(|(position, _)| filtered.relaxed && filtered.passes(*position))
-        .map(|(_, name)| name.to_string())
-        .collect()
 }

@@ -4,7 +4,7 @@ use evenkeel_core::placement::balance::{Normalization, Scoring, detail};
 use evenkeel_core::placement::{NodeLoad, headroom};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{MIXED, PROXY, evenkeel, evenkeel_with_input};
 
@@ -176,11 +176,28 @@ metadata: {name: giant, namespace: shop, annotations: {evenkeel.dev/network-io: 
         "scheduling.noHeadroom=relax",
     ];
     let called = evenkeel_with_input(&relaxed, manifest);
-    assert!(
-        called.stdout.contains("the least loaded pass: "),
-        "{}",
-        called.stdout
-    );
+    for part in [
+        "the least loaded pass: ",
+        "passes, relaxed",
+        "Best for the balance",
+    ] {
+        assert!(called.stdout.contains(part), "{part}: {}", called.stdout);
+    }
+    let report = evenkeel_with_input(&[&relaxed[..], &["-o", "json"]].concat(), manifest).json();
+    let pod = &report["pods"][0];
+    let passing: Vec<&Value> = pod["nodes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|node| node["passes"] == true)
+        .collect();
+    assert!(pod["relaxed"] == true && !passing.is_empty(), "{pod}");
+    for node in passing {
+        let lacks = node["refusedBy"].as_array().expect("a list");
+        assert!(lacks.contains(&json!("networkIo")), "{node}");
+        assert!(node["score"].is_number(), "{node}");
+    }
+    assert!(pod["best"].is_string());
 }
 
 #[test]

@@ -114,6 +114,12 @@ impl Explained<'_> {
         if left_out > 0 {
             writeln!(to, "{left_out} more nodes are in -o json.\n")?;
         }
+        if short.relaxed {
+            writeln!(
+                to,
+                "No node has headroom for the Pod, so the least loaded pass.\n"
+            )?;
+        }
         if let Some(best) = &short.best {
             explanation::print_scores(&short, best, to, style)?;
         }

@@ -56,9 +56,19 @@ impl ScoredPod {
             )?,
         }
         explanation::print_loads(explanation, to, style)?;
+        if !relaxed_to.is_empty() {
+            writeln!(
+                to,
+                "No node has headroom for the Pod, so the least loaded pass: {}.\n",
+                relaxed_to.join(", ")
+            )?;
+        }
         match best {
             Some(best) => explanation::print_scores(explanation, best, to, style),
-            None => print_refusal(relaxed_to, to),
+            None => writeln!(
+                to,
+                "No node has headroom for the Pod: it waits until one regains it, or until relaxAfter."
+            ),
         }
     }
 }
@@ -81,18 +91,4 @@ fn reason(why: &str) -> &'static str {
         "no_metrics" => "no node has a fresh\nmeasurement.",
         _ => "the cluster is not known yet.",
     }
-}
-
-fn print_refusal(relaxed_to: &[String], to: &mut dyn Write) -> io::Result<()> {
-    if relaxed_to.is_empty() {
-        return writeln!(
-            to,
-            "No node has headroom for the Pod: it waits until one regains it, or until relaxAfter."
-        );
-    }
-    writeln!(
-        to,
-        "No node has headroom for the Pod, so the least loaded pass: {}.",
-        relaxed_to.join(", ")
-    )
 }

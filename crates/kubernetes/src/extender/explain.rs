@@ -79,29 +79,28 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
 /// The same over the nodes of these names; those that are not known are left out.
 #[must_use]
 pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Explanation {
-    let request = request(pod, names);
-    let mut filtered = decide::filter(&request, call, &VerdictCache::default());
+    let table = &call.snapshot.nodes;
+    let is_open = |name: &str| table.get(name).is_some_and(|node| node.schedulable);
+    // kube-scheduler asks about nodes that are open to the Pod; of the others the rule alone is told.
+    let (open, closed): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_open(name));
+    let mut asked = request(pod, open);
+    let mut filtered = decide::filter(&asked, call, &VerdictCache::default());
     let judgement = Judgement::if_judged(pod, call);
-    if filtered.exemption.is_some() || filtered.relaxed {
-        // What the rule would say, or says, where it decides nothing.
-        let rule = |name: &Cow<'_, str>| {
-            let node = call.snapshot.nodes.get(name);
-            node.map_or(0, |node| {
-                headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
-            })
-        };
-        filtered.refused = request.names.iter().map(rule).collect();
-    }
-    let open = |name: &str| {
-        call.snapshot
-            .nodes
-            .get(name)
-            .is_some_and(|node| node.schedulable)
+    let rule = |name: &Cow<'_, str>| {
+        table.get(name).map_or(0, |node| {
+            headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
+        })
     };
-    let passing = request.names.iter().enumerate();
-    let passing = passing.filter(|(at, name)| filtered.passes(*at) && open(name));
+    if filtered.exemption.is_some() {
+        // What the rule would say, where it decides nothing.
+        filtered.refused = asked.names.iter().map(rule).collect();
+    }
+    let passing = asked.names.iter().enumerate();
+    let passing = passing.filter(|(at, _)| filtered.passes(*at));
     let scored: Vec<Cow<'_, str>> = passing.map(|(_, name)| name.clone()).collect();
-    explained(&request, call, &filtered, &scored)
+    filtered.refused.extend(closed.iter().map(rule));
+    asked.names.extend(closed);
+    explained(&asked, call, &filtered, &scored)
 }
 
 /// Explains an answer to filter, given the circumstances in which it was made.
@@ -158,6 +157,7 @@ fn explained(
                 node,
                 possible: call.snapshot.nodes.possible(position).unwrap_or_default(),
                 refused,
+                relaxed: filtered.relaxed,
                 score: ranked.at(&node.name),
             };
             found.explained(&judgement, call.now)

@@ -24,9 +24,9 @@ pub struct NodeExplanation {
     pub schedulable: bool,
     /// True where part of its load is a sum of demands, for want of fresh measurements.
     pub estimated: bool,
-    /// True where the headroom rule lets the Pod pass.
+    /// True where the answer lets the Pod pass.
     pub passes: bool,
-    /// The resources that refuse.
+    /// The resources that refuse; of a node that passes without headroom, those that it has none of.
     pub refused_by: Vec<Cow<'static, str>>,
     /// The terms for each resource.
     pub resources: Resourced<ResourceExplanation>,
@@ -88,6 +88,8 @@ pub(super) struct Found<'a> {
     pub(super) possible: Resources<Amount>,
     /// The resources that refuse, one bit each.
     pub(super) refused: u8,
+    /// True where nodes pass without headroom.
+    pub(super) relaxed: bool,
     pub(super) score: Option<(&'a NodeScore, u8)>,
 }
 
@@ -97,6 +99,7 @@ impl Found<'_> {
             node,
             possible: _,
             refused,
+            relaxed,
             score,
         } = self;
         let terms = headroom::terms(&judgement.demand.amounts, &node.load, judgement.headroom);
@@ -107,7 +110,13 @@ impl Found<'_> {
             schedulable: node.schedulable,
             estimated: node.is_estimated(),
             passes: *refused == 0,
-            refused_by: named(*refused),
+            refused_by: named(match (*relaxed, *refused) {
+                (true, 0) => {
+                    let demand = &judgement.demand.amounts;
+                    headroom::refusing(demand, &node.load, judgement.headroom)
+                }
+                (_, refused) => refused,
+            }),
             resources: Resourced(Resources::from_fn(|resource| {
                 self.of_resource(resource, &terms[resource], now)
             })),
