@@ -32,6 +32,7 @@ mod scenarios {
     mod shapes;
     mod signals;
     mod tenants;
+    mod throughput;
     mod waiting;
     mod world;
 }

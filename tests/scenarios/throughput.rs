@@ -1,0 +1,98 @@
+//! How many Pods a second kube-scheduler places, alone and with Evenkeel: 500 Pods that wait before it starts, on a
+//! hundred nodes. The figures are told, and judged by whoever reads them: they are this machine's.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
+
+use evenkeel::metrics::exposition::Exposition;
+use evenkeel_clock as clock;
+
+use crate::support::control_plane::clear;
+use crate::support::control_plane::objects::{self, PodSketch};
+use crate::support::control_plane::process::report;
+use crate::support::control_plane::with_control_plane;
+
+use super::world::{OPTED_IN, Patience, World, plain_scheduling};
+
+const NODES: usize = 100;
+const PODS: usize = 500;
+
+#[test]
+fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
+    with_control_plane(async |plane| {
+        let world = World::new(plane, NODES, Patience::Ample).await;
+        run(&world, "alone", false).await;
+        let evenkeel = world.serve_bursts().await;
+        run(&world, "with", true).await;
+        let time = "evenkeel_extender_duration_seconds";
+        for verb in ["filter", "prioritize", "bind"] {
+            let of = async |part: &str| {
+                let name = format!("{time}_{part}");
+                evenkeel.metric(&name, &[("verb", verb)]).await
+            };
+            let (sum, count) = (of("sum").await, of("count").await);
+            report(&format!(
+                "{verb}: {:.0} µs of {count} calls",
+                1e6 * sum / count
+            ));
+        }
+        let waits = evenkeel.metric("evenkeel_extender_filter_waits_total", &[]);
+        report(&format!("{} answers waited for a notice", waits.await));
+        evenkeel.assert_within_rights();
+    });
+}
+
+async fn run(world: &World<'_>, namespace: &str, with_evenkeel: bool) {
+    let client = &world.plane.client;
+    objects::create_namespace(client, namespace, &OPTED_IN).await;
+    if with_evenkeel {
+        world.await_webhook(namespace).await;
+    }
+    let pod = PodSketch::requesting("40m", "16Mi").annotated("evenkeel.dev/network-io", "4MB/s");
+    objects::create_pods(client, namespace, PODS, &pod).await;
+    let mut configuration = if with_evenkeel {
+        world.scheduling()
+    } else {
+        plain_scheduling()
+    };
+    // As many bindings as it can make, not the fifty a second of the default.
+    configuration["clientConnection"] = json!({"qps": 5000, "burst": 5000});
+    let (seconds, ()) = tokio::join!(
+        seconds_of_binding(client, namespace),
+        world.plane.start_scheduler(configuration)
+    );
+    let page = world.plane.scheduler_metrics().await;
+    let metrics = Exposition::parse(&page);
+    let time = "scheduler_scheduling_algorithm_duration_seconds";
+    let of = |part: &str| metrics.sum(&format!("{time}_{part}"), &[]).unwrap_or(0.0);
+    report(&format!(
+        "{namespace:5} {:.0} Pods/s, algorithm {:.2} ms",
+        f64::from(u32::try_from(PODS).expect("hundreds")) / seconds,
+        1000.0 * of("sum") / of("count")
+    ));
+    clear::delete_pods(client, namespace).await;
+}
+
+/// The time from the first binding to the last, as a watch shows them.
+async fn seconds_of_binding(client: &Client, namespace: &str) -> f64 {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let bound = watcher::Config::default().fields("spec.nodeName!=");
+    let mut bound = std::pin::pin!(watcher(pods, bound).default_backoff().applied_objects());
+    let mut seen = HashSet::new();
+    let mut began: Option<Instant> = None;
+    while seen.len() < PODS {
+        if let Some(Ok(pod)) = bound.next().await {
+            began.get_or_insert_with(clock::instant);
+            seen.insert(pod.name_any());
+        }
+    }
+    began.map_or(0.0, |began| {
+        clock::instant().duration_since(began).as_secs_f64()
+    })
+}
