@@ -78,6 +78,8 @@ pub(super) struct PodEntry {
     pub(super) first_started: Option<Timestamp>,
     pub(super) terminating: bool,
     pub(super) host_network: bool,
+    /// True once samples tell all of it.
+    pub(super) settled: bool,
 }
 
 impl Stage {
@@ -160,34 +162,52 @@ impl PodEntry {
             .is_some_and(|started| window_start(measurement) >= started)
     }
 
-    /// The usage that this Pod will add to the measured: its demand less what the sample shows.
+    /// What of this Pod's usage is in the measurements of its node; `None` where it is in them and the
+    /// sample does not tell how much.
     ///
     /// A Pod of which no container had started when the sample was taken is not in it: what stands
-    /// there under its name is an earlier Pod's. Resources without a measurement count nothing here, since the
-    /// node's load is then the sum of demands.
-    pub(super) fn contribution(
+    /// there under its name is an earlier Pod's.
+    pub(super) fn in_measured(
         &self,
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
-    ) -> Resources<Amount> {
-        let shown = shown_of(&self.name, self.host_network, sample);
+    ) -> Resources<Option<Amount>> {
+        let shown = self.shown(sample);
         let span = sample.span_of_pod(self.name.namespace(), self.name.name());
+        let first = self.first_started.or(self.started());
+        Resources::from_fn(|resource| match &measured[resource] {
+            Some(measurement) if first.is_some_and(|first| first < measurement.at) => {
+                shown[resource].map(|shown| part_within(shown, span, measurement))
+            }
+            _ => Some(Amount::ZERO),
+        })
+    }
+
+    /// The usage that this Pod will add to the measured: its demand less what is in it.
+    ///
+    /// Resources without a measurement count nothing here, since the node's load is then the sum of demands.
+    pub(super) fn contribution(
+        &self,
+        measured: &Resources<Option<Measurement>>,
+        in_measured: &Resources<Option<Amount>>,
+    ) -> Resources<Amount> {
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
-                let first = self.first_started.or(self.started());
-                let in_it = first.is_some_and(|first| first < measurement.at);
-                let shown = shown[resource].filter(|_| in_it);
-                let in_it = shown.map(|shown| part_within(shown, span, measurement));
-                self.demand[resource].saturating_sub(in_it.unwrap_or_default())
+                self.demand[resource].saturating_sub(in_measured[resource].unwrap_or_default())
             }
             _ => Amount::ZERO,
         })
     }
 
+    /// What a sample shows of it.
+    pub(super) fn shown(&self, sample: &UsageSample) -> Resources<Option<Amount>> {
+        shown_of(&self.name, self.host_network, sample)
+    }
+
     /// The part of a measured load that would go with this Pod: what the sample shows of it, and what
     /// is counted beside that.
     pub(super) fn part_of_load(&self, sample: &UsageSample) -> Resources<Amount> {
-        let shown = shown_of(&self.name, self.host_network, sample);
+        let shown = self.shown(sample);
         let is_shown = self.first_started.or(self.started()).is_some();
         Resources::from_fn(|resource| {
             let shown = shown[resource].filter(|_| is_shown).unwrap_or_default();
@@ -233,7 +253,7 @@ impl EndedPod {
         Self {
             name: pod.name.clone(),
             at,
-            used: shown_of(&pod.name, pod.host_network, sample),
+            used: pod.shown(sample),
             host_network: pod.host_network,
         }
     }
