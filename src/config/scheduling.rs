@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::placement::balance::{Normalization, Scoring};
+use evenkeel_core::placement::node_table::Forecasting;
 use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
@@ -37,6 +38,8 @@ section! {
         capacities: Vec<CapacitySection> = Vec::new(),
         in_flight_timeout: Text = "10s".into(),
         notice_timeout: Text = "2s".into(),
+        // It refuses more, and gains where loads rise in ramps of some tens of minutes.
+        forecast: ForecastName = ForecastName::default(),
         overload: OverloadSection = OverloadSection::default(),
     }
 
@@ -84,6 +87,14 @@ pub(super) enum TaintName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+pub(super) enum ForecastName {
+    #[default]
+    Off,
+    On,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum NormalizationName {
     #[default]
     Joint,
@@ -125,6 +136,7 @@ impl PolicySections<'_> {
             in_flight_timeout: _,
             overload: _,
             notice_timeout: _,
+            forecast: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
@@ -188,6 +200,10 @@ impl SchedulingSection {
             max_age,
             provisional: check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout),
             unnoticed: check.duration("scheduling.noticeTimeout", &self.notice_timeout),
+            forecast: match self.forecast {
+                ForecastName::Off => Forecasting::Off,
+                ForecastName::On => Forecasting::On,
+            },
             ..node_table::Settings::default()
         }
     }

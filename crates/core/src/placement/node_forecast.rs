@@ -165,14 +165,10 @@ fn step_of(measured: &Measurement) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::count_as_f64;
 
     #[test]
     fn the_horizon_is_that_of_the_steps_and_a_trend_stays_small() {
-        assert_eq!(
-            HORIZON.as_secs_f64(),
-            STEP.as_secs_f64() * count_as_f64(AHEAD.get())
-        );
+        assert_eq!(HORIZON, STEP * i32::try_from(AHEAD.get()).unwrap());
         // Beside the forecasts that wait: four of them on 5,000 nodes are some 11 MB with these.
         assert!(size_of::<Followed>() <= 320, "{}", size_of::<Followed>());
     }

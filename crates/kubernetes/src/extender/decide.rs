@@ -144,7 +144,7 @@ fn relax(
         .iter()
         .map(|name| {
             let node = snapshot.nodes.get(name)?;
-            headroom::fullest(demand, &node.load)
+            headroom::fullest(demand, &node.ahead())
         })
         .collect();
     let Some(least) = fullest.iter().flatten().copied().min_by(f64::total_cmp) else {

@@ -87,7 +87,7 @@ pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Ex
         let rule = |name: &Cow<'_, str>| {
             let node = call.snapshot.nodes.get(name);
             node.map_or(0, |node| {
-                headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
+                headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
             })
         };
         filtered.refused = request.names.iter().map(rule).collect();
