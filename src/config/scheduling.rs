@@ -38,7 +38,7 @@ section! {
         capacities: Vec<CapacitySection> = Vec::new(),
         in_flight_timeout: Text = "10s".into(),
         notice_timeout: Text = "2s".into(),
-        // It refuses more, and gains where loads rise in ramps of some tens of minutes.
+        // In `simulate` it has gained nothing that is more than chance.
         forecast: ForecastName = ForecastName::default(),
         overload: OverloadSection = OverloadSection::default(),
     }

@@ -21,7 +21,7 @@ const STEP: SignedDuration = SignedDuration::from_secs(60);
 /// The steps that are looked ahead.
 const AHEAD: NonZeroUsize = NonZeroUsize::new(10).expect("it is not 0");
 
-/// The smoothing factor, that of `tes`: twice as much foresees no better, and refuses more.
+/// The smoothing factor, that of `tes`: twice as much made no difference beyond chance in `simulate`.
 const FACTOR: f64 = 0.2;
 
 /// How far is looked ahead: about the time after which a workload that scales has answered a rise itself.
