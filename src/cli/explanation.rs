@@ -114,7 +114,41 @@ pub(super) fn print_loads(
         "Shown: load/capacity, and the part in use with the Pod there.\n"
     )?;
     writeln!(to, "{}\n", loads(explanation, style).trim_fmt())?;
+    print_foreseen(explanation, to)?;
     print_marks(explanation, to)
+}
+
+/// Tells where a load that is foreseen counts in the place of the one that is shown.
+fn print_foreseen(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> {
+    let nodes = explanation.nodes.iter();
+    let terms = nodes.flat_map(|node| {
+        let terms = node.resources.0.iter();
+        terms.map(|(resource, term)| (&node.name, resource, term))
+    });
+    let mut has_any = false;
+    for (node, resource, term) in terms {
+        if let Some(line) = foreseen(node, resource, term) {
+            has_any = true;
+            writeln!(to, "{line}")?;
+        }
+    }
+    if has_any {
+        writeln!(to)?;
+    }
+    Ok(())
+}
+
+/// The load of now and the one that is foreseen, where that counts.
+fn foreseen(node: &str, resource: Resource, term: &ResourceExplanation) -> Option<String> {
+    let (foreseen, seconds) = term.foreseen.zip(term.horizon_seconds)?;
+    let text = |amount| with_unit(resource, Amount::new(amount));
+    Some(format!(
+        "{node}: {} of {} now, {} foreseen within {} min",
+        text(term.load),
+        noun(resource),
+        text(foreseen),
+        seconds / 60
+    ))
 }
 
 /// Explains the marks that the table of loads has.
@@ -266,4 +300,35 @@ pub(super) fn print_terms(
          measurement and of what the node's Pods demand. D is in points. May come is the demand of\n\
          Pods that are counted elsewhere and whose node is not known yet."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_load_that_is_foreseen_is_told_with_its_horizon_within_a_hundred_columns() {
+        let term = |foreseen: Option<u64>| -> ResourceExplanation {
+            let term = json!({
+                "load": 9_500, "foreseen": foreseen, "horizonSeconds": foreseen.map(|_| 600),
+                "capacity": 16_000, "pressed": false, "fits": false, "freshness": "fresh",
+                "inFlight": 0, "gone": 0, "demanded": 4_000, "possible": 0,
+            });
+            serde_json::from_value(term).unwrap()
+        };
+        let told = |foreseen_load| foreseen("node-07", Resource::Cpu, &term(foreseen_load));
+        assert_eq!(told(None), None);
+        let line = told(Some(13_200)).unwrap();
+        assert!(line.starts_with("node-07: 9"), "{line}");
+        assert!(line.ends_with("foreseen within 10 min"), "{line}");
+        assert!(line.contains("13"), "{line}");
+        let long = foreseen(
+            &"n".repeat(40),
+            Resource::NetworkIo,
+            &term(Some(125_000_000_000)),
+        );
+        assert!(long.unwrap().chars().count() <= 100);
+    }
 }

@@ -81,7 +81,7 @@ pub(super) struct Args {
     load_factor: f64,
 
     /// Policies to compare: default, crane, target-load-packing, load-variation-risk, koordinator, clbp,
-    /// evenkeel [default: all]
+    /// evenkeel, evenkeel-forecast (with scheduling.forecast on) [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     policy: Vec<PolicyName>,
 

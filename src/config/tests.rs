@@ -10,6 +10,7 @@ use super::*;
 use crate::metrics::Authorization;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::node_table::Forecasting;
 use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -911,11 +912,12 @@ fn a_reload_takes_writes_and_names_what_needs_a_restart() {
     let config = load_file(&write(directory.path(), "writes: enabled")).unwrap();
     write(
         directory.path(),
-        "{writes: disabled, scheduling: {headroom: 0.7}, log: {level: debug}}",
+        "{writes: disabled, scheduling: {headroom: 0.7, forecast: on}, log: {level: debug}}",
     );
     let reload = config.reload().unwrap();
     assert_eq!(reload.writes, Writes::Disabled);
-    assert_eq!(reload.needs_restart, ["log.level", "scheduling.headroom"]);
+    let changed = ["log.level", "scheduling.forecast", "scheduling.headroom"];
+    assert_eq!(reload.needs_restart, changed);
     assert_eq!(reload.refused, None);
     assert_eq!(config.policy.headroom.get(), 0.8);
 }
@@ -958,4 +960,16 @@ fn no_more_kinds_are_taken_than_are_watched_without_harm() {
         refused.contains("scaling.kinds") && refused.contains("17 kinds, of at most 16"),
         "{refused}"
     );
+}
+
+#[test]
+fn the_headroom_rule_looks_ahead_where_it_is_told_to() {
+    let of = |text: &str| Ok::<_, ConfigError>(load(text)?.cluster.table.forecast);
+    assert_eq!(of("{}").unwrap(), Forecasting::Off);
+    assert_eq!(of("scheduling: {forecast: off}").unwrap(), Forecasting::Off);
+    assert_eq!(of("scheduling: {forecast: on}").unwrap(), Forecasting::On);
+    for refused in ["true", "On", "auto", "null"] {
+        let error = of(&format!("scheduling: {{forecast: {refused}}}")).unwrap_err();
+        assert!(error.to_string().contains("scheduling.forecast"), "{error}");
+    }
 }

@@ -39,6 +39,7 @@ mod rolling;
 mod scored_model;
 mod selected;
 mod series;
+mod shifted;
 mod smoothing;
 mod swish_net;
 mod traffic;
@@ -75,6 +76,7 @@ pub use rolling::Rolling;
 pub(crate) use scored_model::ScoredModel;
 pub(crate) use selected::Selected;
 pub use series::{Series, SeriesError, Usable};
+pub(crate) use shifted::ShiftedTrend;
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,
 };

@@ -8,6 +8,7 @@ pub mod balance;
 pub mod deletion_cost;
 pub mod headroom;
 pub mod in_tree;
+pub mod node_forecast;
 mod node_load;
 pub mod node_table;
 pub mod overload;

@@ -91,6 +91,30 @@ impl Issued {
             naive: narrowed(naive)?,
         })
     }
+
+    /// All of it moved alike, but for bounds that say nothing; what becomes too large for 32 bits is
+    /// scored no more.
+    fn moved(self, with: impl Fn(f32) -> f32) -> Self {
+        let bounds = |interval: [f32; 2]| {
+            interval.map(|bound| {
+                if bound > 0.0 && bound < f32::MAX {
+                    with(bound)
+                } else {
+                    bound
+                }
+            })
+        };
+        let (mean, naive) = (with(self.mean), with(self.naive));
+        if mean.is_nan() || naive.is_nan() {
+            return Self::NOTHING;
+        }
+        Self {
+            mean,
+            interval80: bounds(self.interval80),
+            interval95: bounds(self.interval95),
+            naive,
+        }
+    }
 }
 
 fn inside([lower, upper]: [f32; 2], actual: f64) -> f64 {
@@ -140,6 +164,12 @@ impl Scorecard {
     /// Takes one step of the grid: the observation, `None` where it is missing, and the forecast
     /// made on it. Forecasts made on a missing observation are not scored: the naive one has none.
     pub fn record(&mut self, observation: Option<f64>, forecast: Option<&Forecast>) {
+        let step = forecast.and_then(|forecast| forecast.steps.get(self.horizon() - 1));
+        self.record_step(observation, step);
+    }
+
+    /// The same, given what was forecast for the horizon alone.
+    pub(super) fn record_step(&mut self, observation: Option<f64>, forecast: Option<&Step>) {
         // Rounded as what waits is, or a load that stands still would differ from itself.
         let observation = observation.and_then(narrowed).map(f64::from);
         let due = self.pending[self.next];
@@ -150,12 +180,20 @@ impl Scorecard {
             self.changes = (self.changes + 1).min(MEMORY);
             fade(&mut self.change, (actual - last).abs(), self.changes);
         }
-        let step = forecast.and_then(|forecast| forecast.steps.get(self.horizon() - 1));
-        let issued = step.zip(observation);
+        let issued = forecast.zip(observation);
         let issued = issued.and_then(|(step, naive)| Issued::new(step, naive));
         self.pending[self.next] = issued.unwrap_or(Issued::NOTHING);
         self.next = (self.next + 1) % self.horizon();
         self.last = observation.and_then(narrowed);
+    }
+
+    /// Moves what waits, and the last value, by a step of the load that nobody was to foresee.
+    pub(super) fn shift(&mut self, by: f64) {
+        let moved = |value: f32| narrowed(f64::from(value) + by).unwrap_or(f32::NAN);
+        for issued in &mut self.pending {
+            *issued = issued.moved(moved);
+        }
+        self.last = self.last.map(moved).filter(|last| !last.is_nan());
     }
 
     /// The memory of the forecasts that wait, in bytes.

@@ -33,13 +33,13 @@ pub use near::Near;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use pod::PodFacts;
 pub use rounds::Round;
-pub use settings::Settings;
+pub use settings::{Forecasting, Settings};
 
 use crate::placement::usage::{PodName, UsageSample};
 use crate::units::{Amount, Resources};
 use awaited::Awaited;
 use entry::{Moment, NodeEntry};
-use pod::{EndedPod, PodEntry, Stage};
+use pod::{PodEntry, Stage};
 use unstarted::Unstarted;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -142,6 +142,7 @@ impl NodeTable {
             first_started: known_start(before.as_ref()).or(facts.first_started),
             terminating: facts.terminating,
             host_network: facts.host_network,
+            settled: before.as_ref().is_some_and(|pod| pod.settled),
         };
         self.attach(uid, pod, now);
         let moved = before.filter(|pod| pod.node != node);
@@ -179,7 +180,7 @@ impl NodeTable {
             return;
         };
         if let (Some(_), Some(node)) = (pod.bound(), self.nodes.get_mut(&pod.node)) {
-            node.remember_ended(EndedPod::new(&pod, now, &self.sample), &self.sample);
+            node.end(&pod, now, &self.sample);
             self.ended.insert(pod.name, Arc::clone(&pod.node));
         }
         self.resolve(&pod.node, now);

@@ -88,7 +88,7 @@ pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Ex
     let judgement = Judgement::if_judged(pod, call);
     let rule = |name: &Cow<'_, str>| {
         table.get(name).map_or(0, |node| {
-            headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
+            headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
         })
     };
     if filtered.exemption.is_some() {

@@ -144,7 +144,7 @@ pub fn preempt(
         node.is_estimated()
             || preemption::makes_room(
                 &judgement.demand.amounts,
-                &node.load,
+                &node.ahead(),
                 &relief(&node.name, &victims.uids),
                 judgement.headroom,
             )

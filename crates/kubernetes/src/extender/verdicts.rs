@@ -52,7 +52,7 @@ impl Verdicts {
                 let asked = possible.map_or(*demand, |possible| {
                     Resources::from_fn(|of| demand[of].saturating_add(possible[of]))
                 });
-                let refused = headroom::refusing(&asked, &node.load, headroom);
+                let refused = headroom::refusing(&asked, &node.ahead(), headroom);
                 room_somewhere |= node.is_open() && refused == 0;
                 refused
             })

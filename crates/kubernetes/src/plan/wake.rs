@@ -100,7 +100,7 @@ impl Waiting {
 
     fn fits(&self, node: &NodeState) -> bool {
         node.schedulable
-            && (self.relaxed || headroom::fits(&self.demand, &node.load, self.headroom))
+            && (self.relaxed || headroom::fits(&self.demand, &node.ahead(), self.headroom))
     }
 }
 

@@ -16,6 +16,7 @@ use std::str::FromStr;
 
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
+use evenkeel_core::placement::node_table::Forecasting;
 use evenkeel_core::placement::{Policy, node_table};
 
 /// The settings of the service that its own policy goes by.
@@ -25,6 +26,15 @@ pub struct OwnSettings {
     pub table: node_table::Settings,
     /// True where it says before a scale-in which Pods go first.
     pub balances_scale_in: bool,
+}
+
+impl OwnSettings {
+    /// The same with `scheduling.forecast` on.
+    fn with_forecast(&self) -> Self {
+        let mut ahead = self.clone();
+        ahead.table.forecast = Forecasting::On;
+        ahead
+    }
 }
 
 /// A policy by name.
@@ -37,6 +47,8 @@ pub enum PolicyName {
     Koordinator,
     Clbp,
     Evenkeel,
+    /// The same, whose headroom rule looks ahead.
+    EvenkeelForecast,
 }
 
 /// A name that no policy has.
@@ -56,7 +68,7 @@ impl UnknownPolicy {
 
 impl PolicyName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Default,
         Self::Crane,
         Self::TargetLoadPacking,
@@ -64,6 +76,7 @@ impl PolicyName {
         Self::Koordinator,
         Self::Clbp,
         Self::Evenkeel,
+        Self::EvenkeelForecast,
     ];
 
     /// The name in flags and reports.
@@ -77,6 +90,7 @@ impl PolicyName {
             Self::Koordinator => "koordinator",
             Self::Clbp => "clbp",
             Self::Evenkeel => "evenkeel",
+            Self::EvenkeelForecast => "evenkeel-forecast",
         }
     }
 
@@ -92,6 +106,10 @@ impl PolicyName {
             Self::Koordinator => Box::new(koordinator::Koordinator::new(nodes)),
             Self::Clbp => Box::new(clbp::Clbp::new(nodes, &own.policy)),
             Self::Evenkeel => Box::new(evenkeel::Evenkeel::new(scenario, own)),
+            Self::EvenkeelForecast => {
+                let ahead = own.with_forecast();
+                Box::new(evenkeel::Evenkeel::new(scenario, &ahead))
+            }
         }
     }
 }

@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
-use super::settings::Settings;
+use super::settings::{Forecasting, Settings};
 use super::sums::{Sums, clamp};
+use crate::placement::node_forecast::NodeForecast;
 use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
@@ -63,6 +64,8 @@ pub(super) struct NodeEntry {
     awaited_pods: usize,
     /// The Pods on it that are being deleted.
     terminating: Vec<Box<str>>,
+    /// The trends of what is measured of it, where they are followed.
+    forecast: Option<Box<NodeForecast>>,
 }
 
 impl NodeEntry {
@@ -76,6 +79,7 @@ impl NodeEntry {
             self.io_pressure = self.io_pressure.filter(was_there);
             if before.is_some_and(|before| before.created != facts.created) {
                 self.measured_network_capacity = None;
+                self.forecast = None;
             }
         }
         before.is_none()
@@ -99,7 +103,7 @@ impl NodeEntry {
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
         self.pods += 1;
         if let Stage::Finished { at } = pod.stage {
-            self.remember_ended(EndedPod::new(pod, at, moment.sample), moment.sample);
+            self.end(pod, at, moment.sample);
             return;
         }
         if pod.terminating {
@@ -152,16 +156,49 @@ impl NodeEntry {
     /// Adds a Pod to the in-flight sum, for as long as a sample may not tell all of it.
     pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
         pod.counted = Resources::default();
-        if self.is_settled(pod, moment) {
+        pod.settled = self.is_settled(pod, moment);
+        if pod.settled {
             return;
         }
-        pod.counted = pod.contribution(&self.measured, moment.sample);
+        let in_measured = pod.in_measured(&self.measured, moment.sample);
+        if let Some(forecast) = &mut self.forecast {
+            forecast.leave_out(&in_measured);
+        }
+        pod.counted = pod.contribution(&self.measured, &in_measured);
         self.in_flight.add(&pod.counted);
         self.recent.push(uid.into());
     }
 
+    /// Counts a Pod anew that was in flight when the measurements before were taken. One that they tell
+    /// all of now has come to the Pods whose trend is followed.
+    pub(super) fn count_again(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
+        self.count(uid, pod, moment);
+        if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
+            forecast.join(&pod.shown(moment.sample));
+        }
+    }
+
+    /// Takes the end of a Pod, whose usage leaves the measurements and is no part of their trend.
+    pub(super) fn end(&mut self, pod: &PodEntry, at: Timestamp, sample: &UsageSample) {
+        if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
+            forecast.leave(&pod.shown(sample));
+        }
+        self.remember_ended(EndedPod::new(pod, at, sample), sample);
+    }
+
+    /// Follows the trends of the newest measurements, once all Pods are counted by them.
+    pub(super) fn follow(&mut self, settings: &Settings) {
+        match settings.forecast {
+            Forecasting::Off => {}
+            Forecasting::On => {
+                let forecast = self.forecast.get_or_insert_default();
+                forecast.observe(&self.measured, &self.ended_usage.get());
+            }
+        }
+    }
+
     /// Remembers a Pod that has ended, as long as measurements hold some of its usage.
-    pub(super) fn remember_ended(&mut self, ended: EndedPod, sample: &UsageSample) {
+    fn remember_ended(&mut self, ended: EndedPod, sample: &UsageSample) {
         let measured = self.measured.values().iter().flatten();
         if !measured
             .clone()
@@ -193,6 +230,9 @@ impl NodeEntry {
     pub(super) fn begin_recount(&mut self, moment: &Moment<'_>) -> Vec<Box<str>> {
         self.in_flight = Sums::default();
         self.ended_usage = Sums::default();
+        if let Some(forecast) = &mut self.forecast {
+            forecast.begin_count();
+        }
         for ended in std::mem::take(&mut self.ended) {
             if moment.now.duration_since(ended.at) <= moment.settings.longest_age() {
                 self.remember_ended(ended, moment.sample);
@@ -233,6 +273,13 @@ impl NodeEntry {
             let network = &mut capacity[Resource::NetworkIo];
             *network = self.measured_network_capacity.or(*network);
         }
+        let rise = self.forecast.as_ref().map(|forecast| forecast.rises());
+        let rise = rise.unwrap_or_default();
+        let rise = Resources::from_fn(|resource| {
+            let room = capacity[resource]?.saturating_sub(load[resource]);
+            let rise = rise[resource].filter(|_| freshness[resource] == Freshness::Fresh);
+            Some(rise?.min(room))
+        });
         Some(NodeState {
             name: Arc::clone(name),
             schedulable: facts.schedulable,
@@ -242,6 +289,7 @@ impl NodeEntry {
                 load,
                 io_pressed: self.is_io_pressed(settings, now),
             },
+            rise,
             freshness,
             detail: self.detail(&facts),
         })

@@ -51,6 +51,9 @@ pub struct NodeState {
     pub tainted: bool,
     /// Its capacity T and load N.
     pub load: NodeLoad,
+    /// What its load is foreseen to rise by until [`HORIZON`](crate::placement::node_forecast::HORIZON) is
+    /// over; `None` where no forecast of it is trusted.
+    pub rise: Resources<Option<Amount>>,
     /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
     /// The terms that the load is made of.
@@ -62,6 +65,16 @@ impl NodeState {
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.schedulable && !self.tainted
+    }
+
+    /// The load that the headroom rule goes by: the larger of N and of what is foreseen of it.
+    #[must_use]
+    pub fn ahead(&self) -> NodeLoad {
+        let rise = self.rise.map(Option::unwrap_or_default);
+        NodeLoad {
+            load: Resources::from_fn(|of| self.load.load[of].saturating_add(rise[of])),
+            ..self.load
+        }
     }
 
     /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the

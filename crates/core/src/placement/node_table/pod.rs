@@ -78,6 +78,8 @@ pub(super) struct PodEntry {
     pub(super) first_started: Option<Timestamp>,
     pub(super) terminating: bool,
     pub(super) host_network: bool,
+    /// True once samples tell all of it.
+    pub(super) settled: bool,
 }
 
 impl Stage {
@@ -160,42 +162,49 @@ impl PodEntry {
             .is_some_and(|started| window_start(measurement) >= started)
     }
 
-    /// The usage that this Pod will add to the measured: its demand less what the sample shows.
+    /// What of this Pod's usage is in the measurements of its node; `None` where it is in them and the
+    /// sample does not tell how much.
     ///
     /// A Pod of which no container had started when the sample was taken is not in it: what stands
-    /// there under its name is an earlier Pod's. Resources without a measurement count nothing here, since the
-    /// node's load is then the sum of demands.
-    pub(super) fn contribution(
+    /// there under its name is an earlier Pod's.
+    pub(super) fn in_measured(
         &self,
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
-    ) -> Resources<Amount> {
-        let shown = self.in_measured(measured, sample);
-        Resources::from_fn(|resource| match &measured[resource] {
-            Some(measurement) if !self.is_covered_by(measurement) => {
-                self.demand[resource].saturating_sub(shown[resource])
-            }
-            _ => Amount::ZERO,
-        })
-    }
-
-    /// What the measurements of its node hold of this Pod, as far as its own sample tells.
-    fn in_measured(
-        &self,
-        measured: &Resources<Option<Measurement>>,
-        sample: &UsageSample,
-    ) -> Resources<Amount> {
-        let shown = shown_of(&self.name, self.host_network, sample);
+    ) -> Resources<Option<Amount>> {
+        let shown = self.shown(sample);
         let span = sample.span_of_pod(self.name.namespace(), self.name.name());
         let first = self.first_started.or(self.started());
         let part = |resource| {
             let measurement = measured[resource].as_ref()?;
             let first = first.filter(|first| *first < measurement.at)?;
-            let shown = shown[resource]?;
-            let most = most_since(first, self.demand[resource].max(shown), measurement);
-            Some(part_within(shown, span, measurement).min(most))
+            Some(shown[resource].map(|shown| {
+                let most = most_since(first, self.demand[resource].max(shown), measurement);
+                part_within(shown, span, measurement).min(most)
+            }))
         };
-        Resources::from_fn(|resource| part(resource).unwrap_or_default())
+        Resources::from_fn(|resource| part(resource).unwrap_or(Some(Amount::ZERO)))
+    }
+
+    /// The usage that this Pod will add to the measured: its demand less what is in it.
+    ///
+    /// Resources without a measurement count nothing here, since the node's load is then the sum of demands.
+    pub(super) fn contribution(
+        &self,
+        measured: &Resources<Option<Measurement>>,
+        in_measured: &Resources<Option<Amount>>,
+    ) -> Resources<Amount> {
+        Resources::from_fn(|resource| match &measured[resource] {
+            Some(measurement) if !self.is_covered_by(measurement) => {
+                self.demand[resource].saturating_sub(in_measured[resource].unwrap_or_default())
+            }
+            _ => Amount::ZERO,
+        })
+    }
+
+    /// What a sample shows of it.
+    pub(super) fn shown(&self, sample: &UsageSample) -> Resources<Option<Amount>> {
+        shown_of(&self.name, self.host_network, sample)
     }
 
     /// The part of its node's load that would go with this Pod: what the measurements hold of it, and what
@@ -206,7 +215,10 @@ impl PodEntry {
         sample: &UsageSample,
     ) -> Resources<Amount> {
         let within = self.in_measured(measured, sample);
-        Resources::from_fn(|resource| within[resource].saturating_add(self.counted[resource]))
+        Resources::from_fn(|resource| {
+            let within = within[resource].unwrap_or_default();
+            within.saturating_add(self.counted[resource])
+        })
     }
 }
 
@@ -259,7 +271,7 @@ impl EndedPod {
         Self {
             name: pod.name.clone(),
             at,
-            used: shown_of(&pod.name, pod.host_network, sample),
+            used: pod.shown(sample),
             host_network: pod.host_network,
         }
     }

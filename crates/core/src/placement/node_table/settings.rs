@@ -1,9 +1,19 @@
-//! Times that the node table goes by.
+//! Times that the node table goes by, and whether it looks ahead.
 
 use jiff::SignedDuration;
 
 use crate::max_age;
 use crate::units::Resource;
+
+/// Whether the headroom rule looks ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Forecasting {
+    /// It goes by the load of now.
+    #[default]
+    Off,
+    /// It goes by the larger of that and what is foreseen.
+    On,
+}
 
 /// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +32,8 @@ pub struct Settings {
     /// The time for which a bound Pod counts that does not start, for example because its image
     /// does not exist.
     pub unstarted: SignedDuration,
+    /// Whether the trends of loads are followed.
+    pub forecast: Forecasting,
 }
 
 impl Default for Settings {
@@ -37,6 +49,7 @@ impl Default for Settings {
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),
+            forecast: Forecasting::Off,
         }
     }
 }

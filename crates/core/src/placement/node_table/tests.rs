@@ -1,4 +1,5 @@
 mod awaited;
+mod forecast;
 mod phantoms;
 
 use std::collections::BTreeMap;

@@ -11,6 +11,7 @@ use crate::extender::judgement::Judgement;
 use evenkeel_core::placement::balance::NodeScore;
 use evenkeel_core::placement::headroom::{self, Term};
 use evenkeel_core::placement::in_tree;
+use evenkeel_core::placement::node_forecast::HORIZON;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
@@ -52,7 +53,12 @@ pub struct ResourceExplanation {
     pub capacity: Option<u64>,
     /// The load as a share of the capacity, N / T.
     pub ratio: Option<f64>,
-    /// (R + N) / T, which must be below h.
+    /// The load that is foreseen within `horizonSeconds`, where it is more than N and the forecast of it
+    /// is trusted; the headroom rule takes it in the place of N.
+    pub foreseen: Option<u64>,
+    /// How far ahead that is.
+    pub horizon_seconds: Option<i64>,
+    /// (R + N) / T, which must be below h; with the foreseen load for N where there is one.
     pub ratio_after: Option<f64>,
     /// True where the capacity is not known, and tasks of the node wait for the resource so much that
     /// it counts as over the line.
@@ -102,7 +108,7 @@ impl Found<'_> {
             relaxed,
             score,
         } = self;
-        let terms = headroom::terms(&judgement.demand.amounts, &node.load, judgement.headroom);
+        let terms = headroom::terms(&judgement.demand.amounts, &node.ahead(), judgement.headroom);
         let in_tree = self.in_tree(&judgement.demand.assumed);
         let sent = score.map(|(_, sent)| sent);
         NodeExplanation {
@@ -113,7 +119,7 @@ impl Found<'_> {
             refused_by: named(match (*relaxed, *refused) {
                 (true, 0) => {
                     let demand = &judgement.demand.amounts;
-                    headroom::refusing(demand, &node.load, judgement.headroom)
+                    headroom::refusing(demand, &node.ahead(), judgement.headroom)
                 }
                 (_, refused) => refused,
             }),
@@ -137,10 +143,14 @@ impl Found<'_> {
         let of_score = |of: fn(&NodeScore, Resource) -> Option<f64>| {
             self.score.and_then(|(score, _)| of(score, resource))
         };
+        let load = self.node.load.load[resource];
+        let foreseen = (term.load > load).then(|| term.load.get());
         ResourceExplanation {
-            load: term.load.get(),
+            load: load.get(),
+            foreseen,
+            horizon_seconds: foreseen.map(|_| HORIZON.as_secs()),
             capacity: term.capacity.map(Amount::get),
-            ratio: share(term.load.as_f64()),
+            ratio: share(load.as_f64()),
             ratio_after: share(term.load.as_f64() + term.demand.as_f64()),
             pressed: term.pressed,
             pressure: detail
