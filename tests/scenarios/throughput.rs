@@ -50,6 +50,7 @@ fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
 
 async fn run(world: &World<'_>, namespace: &str, with_evenkeel: bool) {
     let client = &world.plane.client;
+    world.plane.stop_scheduler();
     objects::create_namespace(client, namespace, &OPTED_IN).await;
     if with_evenkeel {
         world.await_webhook(namespace).await;
