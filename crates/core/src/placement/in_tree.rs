@@ -1,6 +1,7 @@
 //! The two in-tree plugins of kube-scheduler that score by requests, as functions: NodeResourcesFit by
 //! LeastAllocated, and NodeResourcesBalancedAllocation, over cpu and memory with equal weights.
 
+use super::node_table::NodeDetail;
 use crate::units::{Amount, Resource, Resources};
 
 /// The largest score of one plugin.
@@ -54,6 +55,14 @@ pub fn balanced_allocation(
     let deviation = (share[0] - share[1]).abs() / 2.0;
     let score = Amount::from_f64(((1.0 - deviation) * 100.0).floor()).get();
     i64::try_from(score).unwrap_or(MOST)
+}
+
+/// What both give a node, by the demands of the Pods on it.
+#[must_use]
+pub fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
+    let allocatable = node.allocatable.map(Option::unwrap_or_default);
+    least_allocated(asked, &node.committed, &allocatable)
+        + balanced_allocation(asked, &node.committed, &allocatable)
 }
 
 #[cfg(test)]

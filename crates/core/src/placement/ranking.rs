@@ -2,14 +2,11 @@
 //!
 //! kube-scheduler adds sums of its own and breaks ties by chance, neither of which anybody else
 //! sees. A Pod counted on the wrong one of two equals sends the next one to exactly the node that
-//! just got one. So ties are broken here: the best node stands one point above all others, and of
-//! equals a hash of Pod and node picks it, so that none is favoured. Nothing else bends the scores.
+//! just got one. So ties are broken here: the best node stands one point above all others. Of nodes that
+//! round to the same score whoever asks says which it is: the one that kube-scheduler's own plugins would
+//! take, whose sums decide among equals, so that they agree. Nothing else bends the scores.
 
 use super::balance;
-use crate::fnv::fnv1a;
-
-/// Scores that differ by less are equal: what is left of rounding errors.
-const EQUAL: f64 = 1e-9;
 
 /// The ranking of the nodes that were asked about, in the order asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,9 +21,9 @@ pub struct Ranking {
 
 /// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
 ///
-/// `uid` names the Pod and `name` the node at a position. The wire score of the best node is at least
-/// one, so that it can stand above the others.
-pub fn rank<'n>(exact: &[Option<f64>], uid: &str, name: impl Fn(usize) -> &'n str) -> Ranking {
+/// Of nodes that round to the best score, that with the least `order` is the best; it should differ for
+/// all. The wire score of the best node is at least one, so that it can stand above the others.
+pub fn rank<K: Ord>(exact: &[Option<f64>], order: impl Fn(usize) -> K) -> Ranking {
     let known = || {
         exact
             .iter()
@@ -39,11 +36,10 @@ pub fn rank<'n>(exact: &[Option<f64>], uid: &str, name: impl Fn(usize) -> &'n st
             ..Ranking::default()
         };
     };
-    let equals = known().filter(|(_, score)| most - score <= EQUAL);
-    let best = equals
-        .map(|(at, _)| at)
-        .min_by_key(|&at| (fnv1a(format!("{uid}/{}", name(at)).as_bytes()), at));
-    let top = balance::to_wire(most).max(1);
+    let rounded = balance::to_wire(most);
+    let equals = known().filter(|(_, score)| balance::to_wire(*score) == rounded);
+    let best = equals.map(|(at, _)| at).min_by_key(|&at| order(at));
+    let top = rounded.max(1);
     let scores: Vec<u8> = exact
         .iter()
         .enumerate()
@@ -80,18 +76,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fnv::fnv1a;
 
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
     fn ranked(exact: &[Option<f64>], uid: &str) -> Ranking {
-        rank(exact, uid, |at| NAMES[at])
+        rank(exact, |at| by_chance(uid, NAMES[at]))
+    }
+
+    fn by_chance(uid: &str, name: &str) -> u64 {
+        fnv1a(format!("{uid}/{name}").as_bytes())
     }
 
     #[test]
     fn the_best_stands_one_point_above_the_others_and_those_within_it_are_near() {
         for (exact, scores, best, near) in [
             (
-                vec![Some(9.6), Some(10.0), Some(9.4), Some(8.4)],
+                vec![Some(9.4), Some(10.0), Some(9.1), Some(8.4)],
                 vec![9, 10, 9, 8],
                 Some(1),
                 vec![0, 2],
@@ -122,9 +123,18 @@ mod tests {
         for pod in 0..40 {
             assert_eq!(best(pod), best(pod));
         }
-        let turned = rank(&exact, "7", |at| ["c", "a", "b"][at]).best.unwrap();
+        let turned = rank(&exact, |at| by_chance("7", ["c", "a", "b"][at]));
+        let turned = turned.best.unwrap();
         let there = ranked(&exact, "7").best.unwrap();
         assert_eq!(["c", "a", "b"][turned], NAMES[there], "whatever the order");
+    }
+
+    #[test]
+    fn of_nodes_that_round_to_the_best_score_the_first_in_order_is_it() {
+        let exact = [Some(9.6), Some(10.0), Some(9.4), Some(9.7)];
+        for (order, best) in [([1, 2, 0, 3], 0), ([3, 1, 0, 2], 1), ([3, 2, 0, 1], 3)] {
+            assert_eq!(rank(&exact, |at| order[at]).best, Some(best));
+        }
     }
 
     #[test]
@@ -145,7 +155,9 @@ mod tests {
                 for (at, score) in exact.iter().enumerate() {
                     prop_assert!(at == best || found.scores[at] < top);
                     prop_assert!(score.is_some() || found.scores[at] == 0);
-                    prop_assert!(score.is_none_or(|score| score <= exact[best].unwrap() + EQUAL));
+                    prop_assert!(score.is_none_or(|score| {
+                        balance::to_wire(score) <= balance::to_wire(exact[best].unwrap())
+                    }));
                 }
             } else {
                 prop_assert!(exact.iter().all(Option::is_none));

@@ -1,6 +1,7 @@
 //! Filter and prioritize as decisions: the nodes that pass and the score of each, with the reasons.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,10 @@ use super::verdicts::{Care, VerdictCache, Verdicts};
 use super::wire::Request;
 use crate::pod::Pod;
 use crate::snapshot::Snapshot;
+use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::placement::node_table::{MeanLoad, Near};
 use evenkeel_core::placement::ranking::{self, Ranking};
-use evenkeel_core::placement::{NodeLoad, Policy, balance, headroom};
+use evenkeel_core::placement::{NodeLoad, Policy, balance, headroom, in_tree};
 use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
 
@@ -246,7 +248,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         .iter()
         .map(|position| position.and_then(|_| known.next()))
         .collect();
-    let Ranking { scores, best, near } = ranked(request, &exact, &demand);
+    let Ranking { scores, best, near } = ranked(request, call.snapshot, &exact, &demand);
     let near = near.iter().filter_map(|&at| *positions.get(at)?);
     Prioritized {
         scores,
@@ -259,16 +261,26 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
 }
 
 /// The scores that are answered, and the node that the Pod most likely gets.
+///
+/// Of nodes whose scores round to the best one that is the best which kube-scheduler's own plugins prefer by
+/// requests, and of those that are alike to them too, one by a hash of Pod and node, so that none is favoured.
 pub(super) fn ranked(
     request: &Request<'_>,
+    snapshot: &Snapshot,
     exact: &[Option<f64>],
     demand: &Resources<Amount>,
 ) -> Ranking {
     if *demand == Resources::default() {
         return ranking::without_lead(exact);
     }
-    let name = |at: usize| request.names.get(at).map_or("", |name| &**name);
-    ranking::rank(exact, request.pod.uid(), name)
+    let uid = request.pod.uid();
+    ranking::rank(exact, |at| {
+        let name = request.names.get(at).map_or("", |name| &**name);
+        let node = snapshot.nodes.get(name);
+        let preferred = node.map(|node| in_tree::by_requests(demand, &node.detail));
+        let chance = fnv1a(format!("{uid}/{name}").as_bytes());
+        (Reverse(preferred), chance, at)
+    })
 }
 
 /// The profile of a Pod and its weights: the annotated one, else that which the candidate nodes

@@ -222,7 +222,7 @@ impl<'a> Scores<'a> {
             .iter()
             .map(|node| node.and_then(|_| known.next()).map(|detail| detail.total))
             .collect();
-        let ranking = decide::ranked(request, &exact, demand);
+        let ranking = decide::ranked(request, call.snapshot, &exact, demand);
         let sent = asked.iter().zip(ranking.scores);
         let known = sent.filter_map(|(node, score)| Some(((*node)?, score)));
         let nodes = known.zip(details);

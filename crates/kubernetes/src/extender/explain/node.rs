@@ -172,11 +172,7 @@ impl Found<'_> {
 
     /// What kube-scheduler's plugins give the node by requests, by our model of them.
     fn in_tree(&self, demand: &Resources<Amount>) -> i64 {
-        let detail = &self.node.detail;
-        let allocatable = detail.allocatable.map(Option::unwrap_or_default);
-        in_tree::least_allocated(demand, &detail.committed, &allocatable)
-            + in_tree::balanced_allocation(demand, &detail.committed, &allocatable)
-            + in_tree::TAINT_WEIGHT * in_tree::MOST
+        in_tree::by_requests(demand, &self.node.detail) + in_tree::TAINT_WEIGHT * in_tree::MOST
     }
 }
 
