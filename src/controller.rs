@@ -10,6 +10,7 @@ pub mod rounds;
 mod scale_in;
 pub mod scaling;
 pub mod switch;
+mod work;
 pub mod writer;
 
 pub use leadership::{Elector, Leadership, Replica};

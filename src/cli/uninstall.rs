@@ -147,8 +147,8 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
             Ok(extent) => (extent, None),
             Err(error) => (Extent::Lapsed, Some(error.to_string())),
         };
-        let mut lapsed =
-            uninstall::lapsed(client, extent, gives_costs(client, args).await, now).await;
+        let gives_costs = may_give_costs(&configuration(client, args).await);
+        let mut lapsed = uninstall::lapsed(client, extent, gives_costs, now).await;
         lapsed.unseen.extend(unread.map(|why| Unlisted {
             what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
             why,
@@ -205,11 +205,11 @@ async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, U
     configuration(client, args).await.map(|config| config.kinds)
 }
 
-/// True where the configuration says that Pods are given costs of deletion. Elsewhere the clean-up has no
-/// right to look at Pods.
-async fn gives_costs(client: &Client, args: &Args) -> bool {
-    let config = configuration(client, args).await;
-    config.is_ok_and(|config| config.cluster.balances_scale_in)
+/// False where the configuration says that Pods are given no costs of deletion: the clean-up has no right to
+/// look at Pods then. Where it cannot be read they are looked at, and what stands in the way of that is told.
+fn may_give_costs(configuration: &Result<Config, Unlisted>) -> bool {
+    let known = configuration.as_ref();
+    known.map_or(true, |config| config.cluster.balances_scale_in)
 }
 
 /// The configuration of the installation: the file that is named, else that of the ConfigMap.
@@ -294,4 +294,28 @@ async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
          kubectl -n {namespace} scale deploy/evenkeel --replicas=0 \
          (--force writes all the same, as is right under `writes: disabled`)"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Sources;
+
+    #[test]
+    fn costs_are_looked_for_unless_the_configuration_says_that_there_are_none() {
+        let parse = |text: &str| {
+            let config = Config::parse(text, &Sources::default());
+            config.map_err(|error| Unlisted {
+                what: BLIND.to_owned(),
+                why: error.to_string(),
+            })
+        };
+        for (text, looks) in [
+            ("scheduling: {scaleIn: off}", false),
+            ("scheduling: {scaleIn: balance}", true),
+            ("scheduling: {scaleIn: perhaps}", true),
+        ] {
+            assert_eq!(may_give_costs(&parse(text)), looks, "{text}");
+        }
+    }
 }

@@ -70,6 +70,7 @@ pub struct Metrics {
     overloaded_nodes: Gauge,
     marked_pods: Gauge,
     balanced_scale_ins: Counter,
+    waiting_scale_ins: Gauge,
     unbalanced_scale_ins: Family<Unbalanced, Counter>,
 }
 
@@ -118,6 +119,11 @@ impl Metrics {
             self.balanced_scale_ins.clone(),
         );
         registry.register(
+            "scale_ins_waiting",
+            "Workloads that are scaled in and whose Pods are looked at in a later round",
+            self.waiting_scale_ins.clone(),
+        );
+        registry.register(
             "scale_ins_left_alone",
             "Ticks at which a workload was scaled in and no Pod of it was given a cost, by reason",
             self.unbalanced_scale_ins.clone(),
@@ -155,6 +161,11 @@ impl Metrics {
 
     pub(super) fn balanced_scale_in(&self) {
         self.balanced_scale_ins.inc();
+    }
+
+    pub(super) fn waiting_scale_ins(&self, workloads: usize) {
+        self.waiting_scale_ins
+            .set(i64::try_from(workloads).unwrap_or(i64::MAX));
     }
 
     pub(super) fn unbalanced_scale_in(&self, reason: &'static str) {

@@ -4,6 +4,7 @@
 //! sees itself: kube-scheduler may be talking to another replica, but what it was told stands in
 //! the conditions of the Pods.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -15,12 +16,14 @@ use super::overload::{self, OverloadWatch};
 use super::queue::WriteQueue;
 use super::scale_in::{self, Costs, ScaleIns};
 use super::switch::{WriteSwitch, Writes};
+use super::work::work;
 use crate::cluster::ClusterState;
 use crate::cluster::records::WaitingPod;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::extender::judgement::Call;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::overload::Tainting;
 use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
 use evenkeel_kubernetes::plan::{Write, mirror, wake};
@@ -71,14 +74,14 @@ impl Rounds {
             loop {
                 ticks.tick().await;
                 let now = self.cluster.now();
-                self.round(&mut memory, now);
+                self.round(&mut memory, now).await;
                 observe();
             }
         };
         cancel.run_until_cancelled(rounds).await;
     }
 
-    fn round(&self, memory: &mut Memory, now: Timestamp) {
+    async fn round(&self, memory: &mut Memory, now: Timestamp) {
         self.cluster.advance(now);
         let leads = self.leadership.is_leader(clock::instant());
         self.metrics.lead(leads);
@@ -95,10 +98,14 @@ impl Rounds {
         let plans = leads && self.cluster.snapshot().synced;
         if leads && !plans && writes == Writes::Enabled {
             // Who goes first cannot be said at present, and no scale-in waits for it.
-            let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in);
+            let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in, now);
             self.put_all(released);
         }
         if !plans || writes != Writes::Enabled {
+            // What is left of a time in which this replica led is nothing to begin the next one with.
+            self.scale_ins
+                .as_ref()
+                .inspect(|expected| expected.forget());
             *memory = Memory::default();
         }
         if !plans {
@@ -122,15 +129,33 @@ impl Rounds {
         self.mirror();
         let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
         self.put_all(taints);
-        let costs = Costs {
-            cluster: &self.cluster,
-            policy: &self.policy,
-            scale_ins: self.scale_ins.as_ref(),
-            reporter: &self.identity,
-            metrics: &self.metrics,
-        };
-        self.put_all(costs.plan(scale_in, &failed, now));
+        self.give_costs(scale_in, failed, now).await;
         self.tell(now);
+    }
+
+    /// Says who goes first in scale-ins, which takes some passes over Pods and nodes.
+    async fn give_costs(
+        &self,
+        memory: &mut scale_in::Memory,
+        failed: HashSet<ObjectRef>,
+        now: Timestamp,
+    ) {
+        let costs = Costs {
+            cluster: self.cluster.clone(),
+            policy: Arc::clone(&self.policy),
+            scale_ins: self.scale_ins.clone(),
+            reporter: self.identity.clone(),
+            metrics: self.metrics.clone(),
+        };
+        let worked = work(std::mem::take(memory), move |memory| {
+            costs.plan(memory, &failed, now)
+        });
+        let plan;
+        (*memory, plan) = worked.await;
+        self.put_all(plan.writes);
+        if let Some(scale_ins) = &self.scale_ins {
+            memory.let_go(scale_ins, plan.freed, |write| self.queue.put(write));
+        }
     }
 
     fn put_all(&self, writes: Vec<Write>) {
@@ -185,188 +210,4 @@ impl Rounds {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::cluster::{Settings, WATCHED};
-    use crate::controller::fake_api::FakeApi;
-    use crate::controller::writer::{self, Writer};
-    use evenkeel_core::max_age;
-    use evenkeel_core::placement::balance::{Normalization, Scoring};
-    use evenkeel_core::placement::{NoHeadroom, NodesToScore, node_table};
-    use evenkeel_core::profile::ProfileTable;
-    use evenkeel_core::units::{Ratio, Resources};
-    use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::plan::overload::Settings as Taints;
-    use evenkeel_kubernetes::plan::{Purpose, Write};
-
-    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
-
-    fn policy() -> Policy {
-        Policy {
-            headroom: Ratio::share(0.8).unwrap(),
-            headroom_by_priority_class: [].into(),
-            profile_threshold: Ratio::share(0.15).unwrap(),
-            no_headroom: NoHeadroom::Reject,
-            nodes_to_score: NodesToScore::ALL,
-            relax_after: None,
-            scoring: Scoring::pure(Normalization::Joint),
-            profiles: ProfileTable::default(),
-            caps_as_demand: false,
-            default_capacity: Resources::default(),
-            scheduler_name: None,
-            max_age: max_age::DEFAULT,
-        }
-    }
-
-    /// A namespace to be mirrored with a value to be told of, and a refused Pod that now fits.
-    fn cluster() -> ClusterState {
-        let cluster = ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
-            balances_scale_in: false,
-        });
-        let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
-            "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
-        cluster.apply_namespace(&serde_json::from_value(namespace).unwrap(), NOW);
-        let node = json!({"metadata": {"name": "a", "resourceVersion": "5"}, "status": {
-            "allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]}});
-        cluster.apply_node(&serde_json::from_value(node).unwrap(), NOW);
-        let pod = json!({
-            "metadata": {"name": "p", "namespace": "shop", "uid": "1"},
-            "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]},
-            "status": {"conditions": [{"type": "PodScheduled", "status": "False",
-                                       "message": "0/1 nodes: 1 evenkeel: no headroom."}]}});
-        cluster.apply_pod(&serde_json::from_value(pod).unwrap(), NOW);
-        cluster
-    }
-
-    fn rounds(leadership: Leadership) -> (Rounds, Writer) {
-        let (writer, queue) = Writer::new(
-            FakeApi::default().client(),
-            writer::Settings::default(),
-            leadership.clone(),
-            WriteSwitch::new(Writes::Enabled),
-            Metrics::default(),
-        );
-        let rounds = Rounds {
-            cluster: cluster(),
-            policy: Arc::new(policy()),
-            wake: WakeSettings::default(),
-            overload: OverloadWatch::new(Taints::default(), max_age::DEFAULT, NOW),
-            scale_ins: None,
-            queue,
-            leadership,
-            switch: WriteSwitch::new(Writes::Enabled),
-            identity: "evenkeel-0".to_owned(),
-            metrics: Metrics::default(),
-        };
-        (rounds, writer)
-    }
-
-    fn purposes(writes: &[Write]) -> Vec<&'static str> {
-        writes.iter().map(|write| write.purpose.as_str()).collect()
-    }
-
-    #[tokio::test]
-    async fn only_a_leader_that_has_seen_everything_plans() {
-        let (follower, writer) = rounds(Leadership::default());
-        for kind in WATCHED {
-            follower.cluster.set_synced(kind);
-        }
-        follower.round(&mut Memory::default(), NOW);
-        assert_eq!(writer.queued(), []);
-
-        let (leader, writer) = rounds(Leadership::leading());
-        let mut memory = Memory::default();
-        leader.round(&mut memory, NOW);
-        assert_eq!(writer.queued(), [], "not all has been listed");
-        for kind in WATCHED {
-            leader.cluster.set_synced(kind);
-        }
-        leader.round(&mut memory, NOW);
-        let planned = writer.queued();
-        let all = [
-            Purpose::WakePods,
-            Purpose::MirrorNamespace,
-            Purpose::AnnotationWarning,
-        ];
-        assert_eq!(purposes(&planned), all.map(Purpose::as_str));
-        // What was told and woken is not told and woken again; the label is still missing.
-        leader.round(&mut memory, NOW);
-        assert_eq!(
-            purposes(&writer.queued()),
-            [Purpose::MirrorNamespace.as_str()]
-        );
-    }
-
-    /// A Pod of a ReplicaSet that carries a cost of ours, of a scale-in that nobody knows any more.
-    fn mark(rounds: &Rounds) {
-        let pod = json!({
-            "metadata": {"name": "web-1", "namespace": "shop", "uid": "web-1",
-                "annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1",
-                    "evenkeel.dev/deletion-cost": "-1 balance"},
-                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                    "name": "web", "uid": "set", "controller": true}]},
-            "spec": {"nodeName": "a", "containers": []},
-            "status": {"phase": "Running"}});
-        let pod = serde_json::from_value(pod).unwrap();
-        rounds.cluster.apply_pod(&pod, NOW);
-        for kind in WATCHED {
-            rounds.cluster.set_synced(kind);
-        }
-    }
-
-    #[tokio::test]
-    async fn costs_that_are_left_are_the_leaders_to_take_away_and_no_followers() {
-        let of_costs = |writer: &Writer| {
-            let queued = writer.queued();
-            let purposes = queued.iter().map(|write| write.purpose);
-            let costs = [Purpose::DeletionCost, Purpose::Restore];
-            purposes
-                .filter(|purpose| costs.contains(purpose))
-                .collect::<Vec<_>>()
-        };
-        let (follower, writer) = rounds(Leadership::default());
-        mark(&follower);
-        follower.round(&mut Memory::default(), NOW);
-        assert_eq!(of_costs(&writer), []);
-
-        let (leader, writer) = rounds(Leadership::leading());
-        mark(&leader);
-        let mut memory = Memory::default();
-        for (writes, expected) in [
-            (Writes::Disabled, vec![]),
-            (Writes::Restore, vec![Purpose::Restore]),
-            (Writes::Enabled, vec![Purpose::DeletionCost]),
-        ] {
-            leader.switch.set(writes);
-            leader.round(&mut memory, NOW);
-            assert_eq!(of_costs(&writer), expected, "{writes:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn nothing_is_planned_that_the_kill_switch_stops() {
-        let (leader, writer) = rounds(Leadership::leading());
-        for kind in WATCHED {
-            leader.cluster.set_synced(kind);
-        }
-        let mut memory = Memory::default();
-        for writes in [Writes::Disabled, Writes::Restore] {
-            leader.switch.set(writes);
-            leader.round(&mut memory, NOW);
-            assert_eq!(writer.queued(), [], "{writes:?}");
-        }
-        leader.switch.set(Writes::Enabled);
-        leader.round(&mut memory, NOW);
-        assert_eq!(
-            writer.queued().len(),
-            3,
-            "nothing that was to be told is lost"
-        );
-    }
-}
+pub(super) mod tests;

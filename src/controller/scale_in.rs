@@ -2,12 +2,18 @@
 //!
 //! The scaling loop tells at each tick which workloads are about to lose Pods, and hands over the write
 //! that brings it about. A round here says which Pods go first, and lets the write go once the Pods
-//! show it, once a cost could not be written, or after [`HOLD`]: a scale-in waits for no longer.
+//! show it, once a cost could not be written, or after ten seconds: a scale-in waits for no longer. A
+//! round does only so much, and what it does not get to is the next one's: who makes many workloads
+//! holds up nobody else's, and costs fill no queue.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+mod expected;
+mod memory;
 
-use jiff::{SignedDuration, Timestamp};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use super::metrics::Metrics;
 use super::switch::Writes;
@@ -15,205 +21,338 @@ use crate::cluster::ClusterState;
 use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::deletion_cost::{
-    self, Chosen, Situation, Unchosen, choose, clear, count_to_mark,
+    self, Around, Chosen, Due, Rounds, Situation, Unchosen, choose, clear, count_to_mark, looks,
 };
 use evenkeel_kubernetes::plan::scaling::ScaleIn;
 use evenkeel_kubernetes::plan::{Purpose, Write};
 use evenkeel_kubernetes::removable_pod::RemovablePod;
+use evenkeel_kubernetes::snapshot::OptIn;
 
-/// The longest that a scale-in waits for costs: less than the time between two ticks of an HPA.
-const HOLD: SignedDuration = SignedDuration::from_secs(10);
+pub use expected::ScaleIns;
+pub(super) use memory::Memory;
+use memory::{Coming, Held, has_waited};
 
-/// The scale-ins of the newest tick, until a round takes them; clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct ScaleIns(Arc<Mutex<Option<Vec<ScaleIn>>>>);
-
-impl ScaleIns {
-    /// Takes the scale-ins of a tick in the place of those before.
-    pub fn expect(&self, scale_ins: Vec<ScaleIn>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(scale_ins);
-    }
-
-    /// Those of a tick that no round has taken.
-    fn take(&self) -> Option<Vec<ScaleIn>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// What a leader remembers of scale-ins from round to round.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    rounds: deletion_cost::Rounds,
-    held: Vec<Held>,
-}
-
-/// A write that waits for costs.
-#[derive(Debug)]
-struct Held {
-    write: Write,
-    /// The ReplicaSet whose Pods are to show them.
-    replica_set: Arc<str>,
-    since: Timestamp,
-    /// The Pods whose cost could not be written.
-    failed: HashSet<ObjectRef>,
-}
+/// ReplicaSets are chosen from until so many costs wait to be written: two seconds of the writer's, and a
+/// tenth of what its queue takes of costs.
+const MARKS: usize = 200;
+/// The most costs that are taken away in a round.
+const CLEARS: usize = 100;
+/// The most ReplicaSets that are chosen from in a round.
+const SETS: usize = 20;
+/// ReplicaSets are chosen from until so many Pods and nodes have been looked at: some tens of milliseconds.
+const LOOKS: usize = 10_000_000;
 
 /// What rounds of costs read.
-pub(super) struct Costs<'a> {
-    pub(super) cluster: &'a ClusterState,
-    pub(super) policy: &'a Policy,
+pub(super) struct Costs {
+    pub(super) cluster: ClusterState,
+    pub(super) policy: Arc<Policy>,
     /// `None` where no costs are given.
-    pub(super) scale_ins: Option<&'a ScaleIns>,
+    pub(super) scale_ins: Option<ScaleIns>,
     /// This replica's name in Events.
-    pub(super) reporter: &'a str,
-    pub(super) metrics: &'a Metrics,
+    pub(super) reporter: String,
+    pub(super) metrics: Metrics,
 }
 
-impl Costs<'_> {
+/// What a round comes to.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) writes: Vec<Write>,
+    /// The writes that wait for costs no longer, see [`Memory::let_go`].
+    pub(super) freed: Vec<Held>,
+}
+
+/// What a round has left for choices.
+struct Room {
+    sets: usize,
+    marks: usize,
+    looks: usize,
+    /// The Pods of the namespaces that have been asked for.
+    around: RefCell<HashMap<String, Around>>,
+}
+
+impl Room {
+    fn new(awaited: usize) -> Self {
+        Self {
+            sets: SETS,
+            marks: MARKS.saturating_sub(awaited),
+            looks: LOOKS,
+            around: RefCell::default(),
+        }
+    }
+
+    const fn is_left(&self) -> bool {
+        self.sets > 0 && self.marks > 0 && self.looks > 0
+    }
+}
+
+impl Costs {
     /// The writes of one round; `failed` are the objects whose writes have not been made since the last.
     pub(super) fn plan(
         &self,
         memory: &mut Memory,
         failed: &HashSet<ObjectRef>,
         now: Timestamp,
-    ) -> Vec<Write> {
+    ) -> Plan {
         let marked = self.cluster.marked_pods();
         self.metrics.marked_pods(marked.len());
-        let Some(scale_ins) = self.scale_ins else {
-            return clear(&marked, Purpose::DeletionCost);
+        let Some(scale_ins) = &self.scale_ins else {
+            let mut writes = clear(&marked, Purpose::DeletionCost);
+            at_most(CLEARS, &mut writes, failed);
+            return Plan {
+                writes,
+                freed: Vec::new(),
+            };
         };
         let mut writes = Vec::new();
-        if let Some(expected) = scale_ins.take() {
-            // What is not wanted any more is made no more either.
-            let before = std::mem::take(&mut memory.held);
-            for scale_in in expected {
-                writes.extend(self.begin(memory, scale_in, &before, now));
+        if let Some(expected) = scale_ins.take(now) {
+            writes.extend(self.take(memory, expected, now));
+        }
+        memory.rounds.pass(now);
+        let mut cleared = self.give_way(&mut memory.rounds, &marked);
+        cleared.extend(memory.rounds.clear(&marked, now));
+        at_most(CLEARS, &mut cleared, failed);
+        let awaited = self.follow(&mut memory.rounds, failed, now);
+        writes.extend(self.choose_next(memory, awaited, now));
+        self.metrics.waiting_scale_ins(memory.coming.len());
+        writes.extend(self.marks(&mut memory.rounds, now));
+        writes.extend(cleared);
+        let Memory { rounds, held, .. } = memory;
+        let is_free = |held: &mut Held| {
+            let is_settled =
+                |set: &Arc<str>| rounds.is_settled(set, &self.cluster.removable_of(set));
+            has_waited(held.since, now) || held.replica_set.as_ref().is_none_or(is_settled)
+        };
+        Plan {
+            writes,
+            freed: held.extract_if(.., is_free).collect(),
+        }
+    }
+
+    /// Takes the scale-ins of a tick in the place of those before.
+    fn take(&self, memory: &mut Memory, expected: Vec<ScaleIn>, now: Timestamp) -> Vec<Write> {
+        let before = memory.renew();
+        let mut told = Vec::new();
+        for scale_in in expected {
+            let write = scale_in.lowering.as_ref();
+            let same = write.and_then(|write| before.get(&write.target));
+            let since = same.copied().unwrap_or(now);
+            match self.replica_set(&scale_in) {
+                Ok(replica_set) => {
+                    memory.rounds.want(&replica_set, now);
+                    let is_due = memory.rounds.is_due(&replica_set, now);
+                    let coming = Coming {
+                        scale_in,
+                        replica_set,
+                        since,
+                    };
+                    if is_due {
+                        memory.coming.push(coming);
+                    } else {
+                        hold(&mut memory.held, coming, true);
+                    }
+                }
+                Err(why) => {
+                    let replica_set = Arc::default();
+                    let coming = Coming {
+                        scale_in,
+                        replica_set,
+                        since,
+                    };
+                    told.extend(self.leave_alone(memory, coming, &why, now));
+                }
             }
         }
-        let Memory { rounds, held } = memory;
-        rounds.pass(now);
-        let sets: Vec<String> = rounds.sets().map(str::to_owned).collect();
+        memory.take_turns();
+        told
+    }
+
+    /// The one ReplicaSet of a workload.
+    fn replica_set(&self, scale_in: &ScaleIn) -> Result<Arc<str>, Unchosen> {
+        let mut controllers = self.cluster.controllers_of(&scale_in.target).into_iter();
+        let set = controllers.next().ok_or(Unchosen::NoReplicaSet)?;
+        if controllers.next().is_some() {
+            return Err(Unchosen::Rollout);
+        }
+        if self.cluster.removable_of(&set).is_empty() {
+            return Err(Unchosen::NoReplicaSet);
+        }
+        Ok(set)
+    }
+
+    /// Ends the choices for ReplicaSets that a user has given a cost since, or whose namespace has not opted in
+    /// any more, and takes away what stands there.
+    fn give_way(&self, rounds: &mut Rounds, marked: &Pods) -> Vec<Write> {
+        let of_marked = marked.iter().filter_map(|pod| pod.replica_set.as_ref());
+        let of_marked = of_marked.map(|set| set.uid.as_str());
+        let sets: BTreeSet<String> = rounds.sets().chain(of_marked).map(str::to_owned).collect();
+        let snapshot = self.cluster.snapshot();
+        let mut writes = Vec::new();
         for set in sets {
             let pods = self.cluster.removable_of(&set);
-            writes.extend(rounds.writes(&set, &pods));
-            writes.extend(rounds.told(&set, &pods, self.reporter, now));
+            let is_others = |pod: &Arc<RemovablePod>| {
+                pod.mark.is_users() || snapshot.opt_in(&pod.namespace) == OptIn::Out
+            };
+            if pods.iter().any(is_others) {
+                rounds.forget(&set);
+                writes.extend(clear(&pods, Purpose::DeletionCost));
+            }
         }
-        writes.extend(rounds.clear(&marked, now));
-        writes.extend(self.freed(rounds, held, failed, now));
         writes
     }
 
-    /// The writes that need wait no longer.
-    fn freed(
-        &self,
-        rounds: &deletion_cost::Rounds,
-        held: &mut Vec<Held>,
-        failed: &HashSet<ObjectRef>,
-        now: Timestamp,
-    ) -> impl Iterator<Item = Write> {
-        let is_free = |held: &mut Held| {
-            held.failed.extend(failed.iter().cloned());
-            let pods = self.cluster.removable_of(&held.replica_set);
-            let waited = now.duration_since(held.since) >= HOLD;
-            waited || rounds.is_settled(&held.replica_set, &pods, &held.failed)
-        };
-        let freed: Vec<Held> = held.extract_if(.., |held| is_free(held)).collect();
-        freed.into_iter().map(|held| held.write)
-    }
-
-    /// Takes a scale-in: says who goes first, where that is due, and holds its write until it is said. Where
-    /// it is not to be said, that write goes on at once.
-    fn begin(
-        &self,
-        memory: &mut Memory,
-        scale_in: ScaleIn,
-        before: &[Held],
-        now: Timestamp,
-    ) -> Vec<Write> {
-        let chosen = self.replica_set(&scale_in).and_then(|(set, pods)| {
-            memory.rounds.want(&set, now);
-            if memory.rounds.is_due(&set, now) {
-                let chosen = self.choose(&scale_in, &pods)?;
-                self.metrics.balanced_scale_in();
-                memory.rounds.begin(&set, chosen, now);
-            }
-            Ok(set)
-        });
-        let ScaleIn { lowering, .. } = scale_in;
-        match (chosen, lowering) {
-            (Ok(replica_set), Some(write)) => {
-                let same = before.iter().find(|held| held.write.target == write.target);
-                memory.held.push(Held {
-                    since: same.map_or(now, |held| held.since),
-                    failed: HashSet::new(),
-                    replica_set,
-                    write,
-                });
-                Vec::new()
-            }
-            (Ok(_), None) => Vec::new(),
-            (Err((set, why)), lowering) => {
-                self.metrics.unbalanced_scale_in(why.reason());
-                let told = set.and_then(|set| {
-                    memory.rounds.forget(&set);
-                    self.left_alone(&set, &why, now)
-                });
-                told.into_iter().chain(lowering).collect()
+    /// Takes note of what could not be written of the choices that stand; gives the number of costs that are
+    /// still waited for. Those that somebody takes away again and again are so for as long as a scale-in waits.
+    fn follow(&self, rounds: &mut Rounds, failed: &HashSet<ObjectRef>, now: Timestamp) -> usize {
+        let mut awaited = 0;
+        for set in names(rounds) {
+            let pods = self.cluster.removable_of(&set);
+            rounds.fail(&set, &pods, failed);
+            let chosen = rounds.chosen_at(&set);
+            if chosen.is_some_and(|at| !has_waited(at, now)) {
+                awaited += rounds.writes(&set, &pods).awaited.len();
             }
         }
+        awaited
     }
 
-    /// The one ReplicaSet of a workload, with its Pods.
-    fn replica_set(&self, scale_in: &ScaleIn) -> Result<(Arc<str>, Pods), Refused> {
-        let mut controllers = self.cluster.controllers_of(&scale_in.target).into_iter();
-        let Some(set) = controllers.next() else {
-            return Err((None, Unchosen::NoReplicaSet));
-        };
-        if controllers.next().is_some() {
-            return Err((None, Unchosen::Rollout));
+    /// Says who goes first in the scale-ins whose turn it is, as far as there is room for it in a round.
+    fn choose_next(&self, memory: &mut Memory, awaited: usize, now: Timestamp) -> Vec<Write> {
+        let mut room = Room::new(awaited);
+        let mut told = Vec::new();
+        for coming in std::mem::take(&mut memory.coming) {
+            if has_waited(coming.since, now) {
+                told.extend(self.leave_alone(memory, coming, &Unchosen::Busy, now));
+                continue;
+            }
+            if !room.is_left() {
+                memory.coming.push(coming);
+                continue;
+            }
+            let pods = self.cluster.removable_of(&coming.replica_set);
+            match self.choose(&coming.scale_in, &pods, &mut room) {
+                Ok(chosen) => {
+                    let set = &coming.replica_set;
+                    self.metrics.balanced_scale_in();
+                    memory.rounds.begin(set, chosen, now);
+                    let marks = memory.rounds.writes(set, &pods).awaited.len();
+                    room.marks = room.marks.saturating_sub(marks);
+                    hold(&mut memory.held, coming, true);
+                }
+                Err(why) => {
+                    memory.rounds.forget(&coming.replica_set);
+                    told.extend(self.leave_alone(memory, coming, &why, now));
+                }
+            }
         }
-        let pods = self.cluster.removable_of(&set);
-        if pods.is_empty() {
-            return Err((None, Unchosen::NoReplicaSet));
-        }
-        Ok((set, pods))
+        told
     }
 
-    fn choose(&self, scale_in: &ScaleIn, pods: &[Arc<RemovablePod>]) -> Result<Chosen, Refused> {
-        let set = pods.first().and_then(|pod| pod.replica_set.as_ref());
-        let refused = |why| (set.map(|set| set.uid.as_str().into()), why);
+    fn choose(&self, scale_in: &ScaleIn, pods: &Pods, room: &mut Room) -> Result<Chosen, Unchosen> {
         let snapshot = self.cluster.snapshot();
         if snapshot.blind().is_some() {
-            return Err(refused(Unchosen::Unmeasured));
+            return Err(Unchosen::Unmeasured);
         }
         let (from, to) = (scale_in.from, scale_in.to);
         let removed = usize::try_from(from.saturating_sub(to)).unwrap_or(0);
+        let count = count_to_mark(removed, pods.len());
+        let namespace = scale_in.target.namespace();
+        let counted = std::cell::Cell::new(0);
+        let around = || {
+            let mut known = room.around.borrow_mut();
+            let read = || Arc::new(self.cluster.removable_within(namespace));
+            let pods = known.entry(namespace.to_owned()).or_insert_with(read);
+            counted.set(pods.len());
+            Arc::clone(pods)
+        };
         let situation = Situation {
             nodes: &snapshot.nodes,
             labels: &self.cluster.node_labels(),
-            policy: self.policy,
+            policy: &self.policy,
             namespace: &scale_in.namespace_policy,
             usage: &|uid| self.cluster.part_of_load(uid),
+            around: &around,
         };
-        let around = self.cluster.removable_within(scale_in.target.namespace());
-        let count = count_to_mark(removed, pods.len());
-        let costs = choose(pods, &around, count, &situation).map_err(refused)?;
-        Ok(Chosen { costs, from, to })
+        let costs = choose(pods, count, &situation);
+        let nodes = snapshot.nodes.iter().count();
+        let looked = looks(count, pods.len(), nodes, counted.get());
+        room.sets -= 1;
+        room.looks = room.looks.saturating_sub(looked);
+        Ok(Chosen {
+            costs: costs?,
+            from,
+            to,
+        })
     }
 
-    /// The Event that a ReplicaSet is left alone for the sake of what its user wrote.
-    fn left_alone(&self, set: &str, why: &Unchosen, now: Timestamp) -> Option<Write> {
-        let users = matches!(why, Unchosen::UsersCost(_));
-        let pods = self.cluster.removable_of(set);
-        let pod = pods.first().filter(|_| users)?;
-        deletion_cost::left_alone(pod, why, self.reporter, now)
+    /// The writes that bring Pods in line with the choices that stand, those anew that have failed as far as
+    /// there is room, and the Events of those that are there.
+    fn marks(&self, rounds: &mut Rounds, now: Timestamp) -> Vec<Write> {
+        let (mut marks, mut retries, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        for set in names(rounds) {
+            let pods = self.cluster.removable_of(&set);
+            let Due { awaited, again } = rounds.writes(&set, &pods);
+            marks.extend(awaited);
+            let room = MARKS.saturating_sub(retries.len());
+            retries.extend(again.into_iter().take(room));
+            told.extend(rounds.told(&set, &pods, &self.reporter, now));
+        }
+        retries.truncate(MARKS.saturating_sub(marks.len()));
+        marks.into_iter().chain(retries).chain(told).collect()
+    }
+
+    /// Lets a scale-in go on without costs; gives the Event that tells why, where that is what its user wrote.
+    fn leave_alone(
+        &self,
+        memory: &mut Memory,
+        coming: Coming,
+        why: &Unchosen,
+        now: Timestamp,
+    ) -> Option<Write> {
+        self.metrics.unbalanced_scale_in(why.reason());
+        let set = Arc::clone(&coming.replica_set);
+        hold(&mut memory.held, coming, false);
+        let is_users = matches!(why, Unchosen::UsersCost(_) | Unchosen::Constraints);
+        let pods = if is_users {
+            self.cluster.removable_of(&set)
+        } else {
+            Vec::new()
+        };
+        deletion_cost::left_alone(pods.first()?, why, &self.reporter, now)
     }
 }
 
 type Pods = Vec<Arc<RemovablePod>>;
 
-/// The ReplicaSet, where it is one, and why no Pod of it is given a cost.
-type Refused = (Option<Arc<str>>, Unchosen);
+/// Holds the write of a scale-in, where it has one, until the Pods of its ReplicaSet show their costs or until
+/// it is next looked at.
+fn hold(held: &mut Vec<Held>, coming: Coming, waits: bool) {
+    let Coming {
+        scale_in,
+        replica_set,
+        since,
+    } = coming;
+    held.extend(scale_in.lowering.map(|write| Held {
+        write,
+        replica_set: Some(replica_set).filter(|_| waits),
+        since,
+    }));
+}
+
+/// The ReplicaSets with a choice that stands.
+fn names(rounds: &Rounds) -> Vec<String> {
+    rounds.sets().map(str::to_owned).collect()
+}
+
+/// Keeps no more than so many writes, one of an object, and those that have just failed last.
+fn at_most(count: usize, writes: &mut Vec<Write>, failed: &HashSet<ObjectRef>) {
+    let place = |write: &Write| failed.contains(&write.target);
+    writes.sort_by(|one, other| {
+        let by_failure = place(one).cmp(&place(other));
+        by_failure.then_with(|| one.target.cmp(&other.target))
+    });
+    writes.dedup_by(|one, other| one.target == other.target);
+    writes.truncate(count);
+}
 
 /// What goes where nothing is to be left.
 pub(super) fn restored(writes: Writes, cluster: &ClusterState) -> Vec<Write> {
@@ -224,12 +363,17 @@ pub(super) fn restored(writes: Writes, cluster: &ClusterState) -> Vec<Write> {
 }
 
 /// The writes that wait for costs, where nobody is left to give any.
-pub(super) fn release(scale_ins: Option<&ScaleIns>, memory: &mut Memory) -> Vec<Write> {
-    let Memory { rounds: _, held } = std::mem::take(memory);
-    let expected = scale_ins.and_then(ScaleIns::take).unwrap_or_default();
-    let expected = expected.into_iter().filter_map(|one| one.lowering);
-    held.into_iter()
-        .map(|held| held.write)
-        .chain(expected)
-        .collect()
+pub(super) fn release(
+    scale_ins: Option<&ScaleIns>,
+    memory: &mut Memory,
+    now: Timestamp,
+) -> Vec<Write> {
+    let expected = scale_ins.and_then(|scale_ins| scale_ins.take(now));
+    let expected = expected.into_iter().flatten();
+    let expected = expected.filter_map(|one| one.lowering);
+    let waiting = std::mem::take(memory).into_writes();
+    waiting.chain(expected).collect()
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -3,7 +3,7 @@
 //! Every replica observes, remembers and decides, so that whoever takes over knows as much as who
 //! led; only the leader plans writes. Ticks stand in the middle of the steps that histories are
 //! kept on, so that each step gets one measurement however late a tick is. All work on targets is
-//! done on the blocking pool, one task at a time; the API, the metrics and the past come and go
+//! done on the blocking pool, one task at a time, and what panics in one target is caught there; the API, the metrics and the past come and go
 //! beside it.
 
 pub mod board;
@@ -41,6 +41,7 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::scale_in::ScaleIns;
 use super::switch::{WriteSwitch, Writes};
+use super::work::work;
 use crate::cluster::ClusterState;
 use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
@@ -222,17 +223,18 @@ impl Scaling {
                 served.publish(std::mem::take(&mut ticked.served));
             }
         }
-        self.hand_over(&mut ticked, decides && leads);
+        self.hand_over(&mut ticked, now, decides && leads);
         (targets, ticked)
     }
 
-    /// Queues the writes of a tick, and hands scale-ins to whoever says which Pods go first.
-    fn hand_over(&self, ticked: &mut Ticked, plans: bool) {
+    /// Hands scale-ins to whoever says which Pods go first, and queues the other writes of a tick. What a tick
+    /// before has lowered is not let go any more by then, so that none of it takes the place of a raise.
+    fn hand_over(&self, ticked: &mut Ticked, now: Timestamp, plans: bool) {
+        if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
+            scale_ins.expect(std::mem::take(&mut ticked.scale_ins), now);
+        }
         for write in ticked.writes.drain(..) {
             self.queue.put(write);
-        }
-        if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
-            scale_ins.expect(std::mem::take(&mut ticked.scale_ins));
         }
     }
 
@@ -290,26 +292,6 @@ async fn hand_on(
         }
     }
     targets
-}
-
-/// Works on the targets on the blocking pool. What panics in one target is caught there; a panic in
-/// the work that they share is passed on, and ends the service.
-async fn work<T: Send + 'static>(
-    mut targets: Targets,
-    work: impl FnOnce(&mut Targets) -> T + Send + 'static,
-) -> (Targets, T) {
-    let worked = tokio::task::spawn_blocking(move || {
-        let outcome = work(&mut targets);
-        (targets, outcome)
-    });
-    match worked.await {
-        Ok(worked) => worked,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // Only a runtime that shuts down cancels its blocking work.
-            Err(_) => std::future::pending().await,
-        },
-    }
 }
 
 #[cfg(test)]

@@ -317,6 +317,17 @@ async fn hold_costs(plane: &ControlPlane, evenkeel: &Client, ours: &Value) {
     refused(evenkeel, PRICED, ours).await;
     refused(evenkeel, PRICED, &costs(&Value::Null, &Value::Null)).await;
     refused(&clean_up, PRICED, &costs(&Value::Null, &Value::Null)).await;
+    // Nor in two steps, of which the first says that the user's cost is Evenkeel's.
+    let claimed = costs(&json!("7"), &json!("7 balance"));
+    refused(evenkeel, PRICED, &claimed).await;
+    refused(&clean_up, PRICED, &claimed).await;
+    // Neither what is left of Evenkeel's beside it, nor what is claimed where no cost is, leads there.
+    let beside = costs(&json!("7"), &json!("-2 headroom"));
+    allowed(&plane.client, &beside).await;
+    refused(evenkeel, PRICED, &claimed).await;
+    allowed(evenkeel, &users).await;
+    allowed(&plane.client, &costs(&Value::Null, &Value::Null)).await;
+    refused(evenkeel, PRICED, &costs(&Value::Null, &json!("7 balance"))).await;
 }
 
 const PRICED: &str = "priced";

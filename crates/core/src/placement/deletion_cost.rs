@@ -94,31 +94,47 @@ impl Removal<'_> {
     /// first whatever they cost take their part of `count`.
     #[must_use]
     pub fn order(&self, count: usize) -> Vec<Choice> {
-        let mut nodes = Departures::new(self.nodes, self.weights);
-        let mut spread: Vec<Skew<'_>> = self.spread.iter().map(Skew::new).collect();
         let positions = 0..self.pods.len();
         let (first, mut left): (Vec<_>, Vec<_>) =
             positions.partition(|&at| self.pods[at].goes_first);
-        let leave = |at: usize, nodes: &mut Departures, spread: &mut [Skew<'_>]| {
-            if let Some(node) = self.pods[at].node {
-                nodes.leave(node, &self.pods[at].usage);
-            }
-            for skew in spread {
+        let count = count.saturating_sub(first.len());
+        if count == 0 {
+            return Vec::new();
+        }
+        let mut nodes = Departures::new(self.without(&first), self.weights);
+        let mut spread: Vec<Skew<'_>> = self.spread.iter().map(Skew::new).collect();
+        for &at in &first {
+            for skew in &mut spread {
                 skew.leave(at);
             }
-        };
-        for &at in &first {
-            leave(at, &mut nodes, &mut spread);
         }
         let mut order = Vec::new();
-        while order.len() + first.len() < count
+        while order.len() < count
             && let Some(choice) = self.next(&left, &nodes, &spread)
         {
-            leave(choice.pod, &mut nodes, &mut spread);
+            let pod = &self.pods[choice.pod];
+            if let Some(node) = pod.node {
+                nodes.leave(node, &pod.usage);
+            }
+            for skew in &mut spread {
+                skew.leave(choice.pod);
+            }
             left.retain(|&other| other != choice.pod);
             order.push(choice);
         }
         order
+    }
+
+    /// The nodes without the Pods that go first. They are subtracted before any deviation is: each departure from
+    /// that is one pass over the nodes, and of these Pods there may be thousands.
+    fn without(&self, gone: &[usize]) -> Vec<NodeLoad> {
+        let mut nodes = self.nodes.to_vec();
+        for pod in gone.iter().map(|&at| &self.pods[at]) {
+            if let Some(node) = pod.node {
+                nodes[node].take(&pod.usage);
+            }
+        }
+        nodes
     }
 
     /// The next to go of those that are left.

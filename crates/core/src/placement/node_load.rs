@@ -23,6 +23,13 @@ impl NodeLoad {
         resource == Resource::DiskIo && self.io_pressed && self.capacity[resource].is_none()
     }
 
+    /// Takes away what goes with a Pod, as far as it is there.
+    pub(super) fn take(&mut self, usage: &Resources<Amount>) {
+        for resource in Resource::ALL {
+            self.load[resource] = self.load[resource].saturating_sub(usage[resource]);
+        }
+    }
+
     /// T - N of each resource of known capacity, at least 0.
     #[must_use]
     pub fn free(&self) -> Resources<Option<Amount>> {

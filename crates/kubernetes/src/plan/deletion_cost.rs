@@ -5,6 +5,7 @@
 //! meanwhile is never overwritten. An Event tells of a choice once the Pods show it.
 
 mod choose;
+mod constraints;
 mod rounds;
 
 use std::sync::Arc;
@@ -19,8 +20,9 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::removable_pod::{Cost, RemovablePod};
 
-pub use choose::{NodeLabels, Situation, Unchosen, choose, count_to_mark};
-pub use rounds::{Chosen, Rounds};
+pub use choose::{Situation, Unchosen, choose, count_to_mark, looks};
+pub use constraints::{Around, NodeLabels};
+pub use rounds::{Chosen, Due, Rounds};
 
 /// The write that gives a Pod its cost, or takes Evenkeel's away; `None` where it stands already, or
 /// where the Pod has the user's and nothing of Evenkeel's.
@@ -29,17 +31,19 @@ pub fn write(pod: &RemovablePod, cost: Option<&Cost>, purpose: Purpose) -> Optio
     let found = &pod.mark;
     let is_users = found.is_users();
     let wanted = found.with(cost.filter(|_| !is_users));
+    let changes_cost = !is_users && found.cost != wanted.cost;
+    let changes_own = found.own != wanted.own;
+    if !changes_cost && !changes_own {
+        return None;
+    }
     let mut patch = ConditionalPatch::of(&pod.metadata());
     patch.expect_annotation(POD_DELETION_COST, found.cost.as_deref());
     patch.expect_annotation(DELETION_COST, found.own.as_deref());
-    if !is_users && found.cost != wanted.cost {
+    if changes_cost {
         patch.annotate(POD_DELETION_COST, found.cost.is_some(), wanted.cost);
     }
-    if found.own != wanted.own {
+    if changes_own {
         patch.annotate(DELETION_COST, found.own.is_some(), wanted.own);
-    }
-    if patch.is_empty() {
-        return None;
     }
     Some(Write::new(
         purpose,

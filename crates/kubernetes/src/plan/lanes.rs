@@ -1,7 +1,8 @@
 //! The order in which waiting writes are made.
 //!
 //! What wakes refused Pods goes first; it is little by nature. What changes how targets behave goes
-//! before what only tells of it, so that ten thousand statuses hold up no floor; yet every eighth turn is that of what tells, so that no storm of
+//! before what only tells of it, so that ten thousand statuses hold up no floor; costs of deletion, of which one
+//! scale-in makes hundreds, come after all other changes. Yet every eighth turn is that of what tells, so that no storm of
 //! bounds silences it. In each lane the namespaces take turns, and in each namespace the largest gap
 //! goes first: whoever fills one namespace with writes delays nobody in another. Nor does he take
 //! their room: a full lane sheds the last write of the namespace that has most of them.
@@ -19,6 +20,8 @@ pub enum Lane {
     Wakes,
     /// Changes of how the cluster behaves.
     Acts,
+    /// Costs of deletion: they are many, and what waits for them goes on without.
+    Costs,
     /// Statuses.
     Tells,
     /// Events, and other notices to people.
@@ -35,8 +38,8 @@ impl Lane {
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
             | Purpose::OverloadTaint
-            | Purpose::DeletionCost
             | Purpose::Restore => Self::Acts,
+            Purpose::DeletionCost => Self::Costs,
             Purpose::ScalingStatus => Self::Tells,
             Purpose::AnnotationWarning
             | Purpose::ScalingEvent
@@ -57,6 +60,7 @@ pub struct Lanes {
     length: usize,
     wakes: WaitingWrites,
     acts: WaitingWrites,
+    costs: WaitingWrites,
     tells: WaitingWrites,
     events: WaitingWrites,
     writing: HashSet<(Lane, ObjectRef)>,
@@ -71,6 +75,7 @@ impl Lanes {
             length,
             wakes: WaitingWrites::default(),
             acts: WaitingWrites::default(),
+            costs: WaitingWrites::default(),
             tells: WaitingWrites::default(),
             events: WaitingWrites::default(),
             writing: HashSet::new(),
@@ -82,6 +87,7 @@ impl Lanes {
         match lane {
             Lane::Wakes => &mut self.wakes,
             Lane::Acts => &mut self.acts,
+            Lane::Costs => &mut self.costs,
             Lane::Tells => &mut self.tells,
             Lane::Events => &mut self.events,
         }
@@ -106,6 +112,7 @@ impl Lanes {
             length: _,
             wakes,
             acts,
+            costs,
             tells,
             events,
             writing,
@@ -121,9 +128,9 @@ impl Lanes {
                 [events, tells]
             };
             let order = if turn.is_multiple_of(TURN) {
-                [one, other, acts]
+                [one, other, acts, costs]
             } else {
-                [acts, one, other]
+                [acts, costs, one, other]
             };
             order.into_iter().find_map(|lane| lane.next(&held))
         });
@@ -314,6 +321,22 @@ mod tests {
             place("status").is_some() && place("event").is_some(),
             "{first:?}"
         );
+    }
+
+    #[test]
+    fn thousands_of_costs_take_neither_turn_nor_room_of_a_lowering() {
+        let mut lanes = Lanes::new(1000);
+        for number in 0..1000 {
+            let cost = write(
+                Purpose::DeletionCost,
+                "shop",
+                &format!("web-{number:04}"),
+                0,
+            );
+            assert_eq!(lanes.put(cost), None);
+        }
+        assert_eq!(lanes.put(floor("shop", "web", 0)), None, "it has room");
+        assert_eq!(order(&mut lanes, 2), ["web", "web-0000"]);
     }
 
     #[test]

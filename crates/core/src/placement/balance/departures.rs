@@ -16,18 +16,18 @@ pub(in crate::placement) struct Departures {
 }
 
 impl Departures {
-    pub(in crate::placement) fn new(nodes: &[NodeLoad], weights: &Weights) -> Self {
+    pub(in crate::placement) fn new(nodes: Vec<NodeLoad>, weights: &Weights) -> Self {
         let weights = weights.get().iter();
         let spreads = weights
             .filter(|&(_, &weight)| weight > 0.0)
             .map(|(resource, &weight)| {
                 let mut spread = Spread::default();
-                spread.measure(nodes, resource, Amount::ZERO);
+                spread.measure(&nodes, resource, Amount::ZERO);
                 (resource, weight, spread)
             });
         Self {
             spreads: spreads.collect(),
-            nodes: nodes.to_vec(),
+            nodes,
         }
     }
 
@@ -48,12 +48,10 @@ impl Departures {
 
     /// Lets a Pod that uses so much leave a node.
     pub(in crate::placement) fn leave(&mut self, node: usize, usage: &Resources<Amount>) {
-        let load = &mut self.nodes[node].load;
+        let load = &self.nodes[node].load;
         for (resource, _, spread) in &mut self.spreads {
             spread.take(node, usage[*resource].min(load[*resource]));
         }
-        for resource in Resource::ALL {
-            load[resource] = load[resource].saturating_sub(usage[resource]);
-        }
+        self.nodes[node].take(usage);
     }
 }

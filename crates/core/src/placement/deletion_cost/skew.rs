@@ -15,6 +15,9 @@ pub struct SpreadConstraint {
     /// The position of each Pod's domain in the counts, in the order of the Pods; `None` for a Pod that is
     /// counted in none.
     pub domains: Vec<Option<usize>>,
+    /// True for what the scheduler goes by where nobody has asked for anything: up to the skew that is
+    /// wanted any removal is as good as another.
+    pub is_default: bool,
 }
 
 /// The counts of a constraint while Pods go.
@@ -58,11 +61,16 @@ impl<'a> Skew<'a> {
         let Some(extremes) = self.extremes() else {
             return;
         };
+        let wanted = self.constraint.max_skew;
         let now = extremes.most - extremes.fewest;
+        let least = if self.constraint.is_default {
+            now.max(wanted)
+        } else {
+            now
+        };
         let badness = |&pod: &usize| {
             let after = self.after(pod, extremes);
-            let excess = after.saturating_sub(self.constraint.max_skew);
-            (excess, after.max(now))
+            (after.saturating_sub(wanted), after.max(least))
         };
         if let Some(best) = pods.iter().map(badness).min() {
             pods.retain(|pod| badness(pod) == best);

@@ -115,6 +115,7 @@ fn spread_is_decided_before_line_and_balance() {
         max_skew: 1,
         counts: vec![2, 3],
         domains: vec![Some(0), Some(0), Some(1), Some(1), Some(1)],
+        is_default: false,
     };
     let found = order(&nodes, &pods, &[zones], 3);
     assert_eq!(
@@ -125,6 +126,27 @@ fn spread_is_decided_before_line_and_balance() {
             ("d", Ground::Spread)
         ]
     );
+}
+
+#[test]
+fn what_is_default_keeps_the_skew_that_is_wanted_and_asks_for_no_more() {
+    let nodes = [node(100), node(900)];
+    let pods = [
+        pod("a", 0, 10),
+        pod("b", 0, 10),
+        pod("c", 0, 10),
+        pod("d", 1, 100),
+    ];
+    for (max_skew, is_default, first) in [(3, true, "d"), (3, false, "a"), (2, true, "a")] {
+        let zones = SpreadConstraint {
+            max_skew,
+            counts: vec![3, 1],
+            domains: vec![Some(0), Some(0), Some(0), Some(1)],
+            is_default,
+        };
+        let found = order(&nodes, &pods, &[zones], 1);
+        assert_eq!(names(&pods, &found)[0].0, first, "{max_skew} {is_default}");
+    }
 }
 
 #[test]
@@ -222,6 +244,7 @@ fn zoned(pods: &[RemovablePod<'_>], zones: &[usize], max_skew: u32) -> SpreadCon
         max_skew,
         counts,
         domains,
+        is_default: false,
     }
 }
 

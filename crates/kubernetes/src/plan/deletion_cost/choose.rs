@@ -1,24 +1,19 @@
 //! Who goes first of a ReplicaSet: the order of [`evenkeel_core::placement::deletion_cost`], asked with
 //! the cluster's nodes, the Pods' own part of their loads, and the domains that their constraints name.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evenkeel_core::placement::deletion_cost::{self, Removal, SpreadConstraint};
+use evenkeel_core::placement::deletion_cost::{self, Removal};
 use evenkeel_core::placement::node_table::{MeanLoad, NodeSet};
 use evenkeel_core::placement::{NodeLoad, Policy, deletion_cost::RemovablePod as Candidate};
 use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
-use foldhash::fast::RandomState;
 
+use super::constraints::{Around, MOST_CONSTRAINTS, NodeLabels, constraints};
 use crate::extender::judgement::headroom_for;
-use crate::meta::AllLabels;
 use crate::namespace_policy::NamespacePolicy;
-use crate::pod::TopologySpread;
 use crate::removable_pod::{Cost, RemovablePod};
-
-/// The labels of the nodes, by name.
-pub type NodeLabels = HashMap<Box<str>, Arc<AllLabels>, RandomState>;
 
 /// A scale-in that takes few Pods may be followed by others before the next round: so many times as many Pods
 /// are marked, one time for each tick of the HPA within a round's minute.
@@ -45,6 +40,19 @@ pub struct Situation<'a> {
     pub namespace: &'a NamespacePolicy,
     /// What goes with a Pod, by its UID: measured, or its demand.
     pub usage: &'a dyn Fn(&str) -> Resources<Amount>,
+    /// The Pods of the namespace, which constraints count too: asked for where there are any.
+    pub around: &'a dyn Fn() -> Around,
+}
+
+/// The most looks at a Pod or a node that the choice of so many of `pods` takes: each that goes is looked for among
+/// all, by each constraint, and moves the mean of all nodes; constraints count the Pods `around`.
+#[must_use]
+pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> usize {
+    let once = pods
+        .saturating_mul(1 + MOST_CONSTRAINTS)
+        .saturating_add(nodes);
+    let counted = around.saturating_mul(MOST_CONSTRAINTS);
+    count.saturating_mul(once).saturating_add(counted)
 }
 
 /// A reason for which no Pod of a workload is given a cost.
@@ -65,6 +73,17 @@ pub enum Unchosen {
     /// Too little is known of the cluster.
     #[error("no node has a fresh measurement")]
     Unmeasured,
+    /// Its Pods have more constraints on their spread than are gone by.
+    #[error(
+        "its Pods have more or longer topologySpreadConstraints than are gone by (12 with 200 terms together), and \
+         none is given a cost against any of them"
+    )]
+    Constraints,
+    /// Others were before it for as long as a scale-in waits.
+    #[error(
+        "more workloads are scaled in than are looked at within the time that a scale-in waits"
+    )]
+    Busy,
 }
 
 impl Unchosen {
@@ -76,24 +95,26 @@ impl Unchosen {
             Self::NoReplicaSet => "no_replica_set",
             Self::Rollout => "rollout",
             Self::Unmeasured => "unmeasured",
+            Self::Constraints => "constraints",
+            Self::Busy => "busy",
         }
     }
 }
 
-/// The costs of those Pods of a ReplicaSet that are among the first `count` to go, by their UIDs. `around` are
-/// the Pods of the namespace, which constraints count too.
+/// The costs of those Pods of a ReplicaSet that are among the first `count` to go, by their UIDs.
 ///
 /// # Errors
-/// A Pod carries a cost that is not Evenkeel's, or nothing is measured.
+/// A Pod carries a cost that is not Evenkeel's, or there are more constraints than are gone by.
 pub fn choose(
     pods: &[Arc<RemovablePod>],
-    around: &[Arc<RemovablePod>],
     count: usize,
     situation: &Situation<'_>,
 ) -> Result<BTreeMap<String, Cost>, Unchosen> {
     if let Some(pod) = pods.iter().find(|pod| pod.mark.is_users()) {
         return Err(Unchosen::UsersCost(pod.name.clone()));
     }
+    let spread = constraints(pods, situation.around, situation.labels);
+    let spread = spread.ok_or(Unchosen::Constraints)?;
     let loads: Vec<NodeLoad> = situation.nodes.iter().map(|node| node.load).collect();
     let candidates: Vec<Candidate<'_>> = pods
         .iter()
@@ -114,7 +135,7 @@ pub fn choose(
     let removal = Removal {
         nodes: &loads,
         pods: &candidates,
-        spread: &constraints(pods, around, situation.labels),
+        spread: &spread,
         weights: weights(first, &loads, situation),
         headroom: headroom_for(class, situation.namespace, situation.policy),
     };
@@ -140,49 +161,4 @@ fn weights<'p>(pod: &RemovablePod, loads: &[NodeLoad], situation: &Situation<'p>
         let usage = (situation.usage)(&pod.uid);
         profiles.built_in(profile::classify(&usage, &free, threshold).profile)
     })
-}
-
-/// The constraints of the Pods with the counts of their domains, hard ones first. Pods of one template have the
-/// same; where they were changed, each of them counts for the Pods that carry it.
-fn constraints(
-    pods: &[Arc<RemovablePod>],
-    around: &[Arc<RemovablePod>],
-    labels: &NodeLabels,
-) -> Vec<SpreadConstraint> {
-    let mut known: Vec<(&TopologySpread, &Arc<AllLabels>)> = Vec::new();
-    for pod in pods {
-        for spread in &*pod.spread {
-            let is_known = known
-                .iter()
-                .any(|&(other, of)| other == spread && *of == pod.labels);
-            if !is_known {
-                known.push((spread, &pod.labels));
-            }
-        }
-    }
-    known.sort_by_key(|(spread, _)| !spread.is_hard);
-    let counted = known.into_iter().map(|(spread, own)| {
-        let selector = spread.selector(own);
-        let domain = |pod: &RemovablePod| {
-            let node = labels.get(pod.node.as_deref()?)?;
-            let domain = node.get(&spread.topology_key)?;
-            selector.matches(&pod.labels).then_some(domain.as_str())
-        };
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut counts = Vec::new();
-        for domain in around.iter().filter_map(|pod| domain(pod)) {
-            let place = *places.entry(domain).or_insert(counts.len());
-            if place == counts.len() {
-                counts.push(0);
-            }
-            counts[place] += 1;
-        }
-        let domains = pods.iter().map(|pod| places.get(domain(pod)?).copied());
-        SpreadConstraint {
-            max_skew: spread.max_skew,
-            domains: domains.collect(),
-            counts,
-        }
-    });
-    counted.collect()
 }

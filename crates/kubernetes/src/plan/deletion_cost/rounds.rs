@@ -37,6 +37,17 @@ struct Round {
     at: Timestamp,
     wanted: Timestamp,
     is_told: bool,
+    /// The UIDs of the Pods whose cost could not be written since the choice.
+    failed: HashSet<String>,
+}
+
+/// The writes that bring the Pods of a ReplicaSet in line with its choice.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// Those that have not failed, which a scale-in waits for.
+    pub awaited: Vec<Write>,
+    /// Those that have failed, which are tried again.
+    pub again: Vec<Write>,
 }
 
 /// The rounds of all ReplicaSets, by their UIDs.
@@ -55,6 +66,12 @@ impl Rounds {
         last.is_none_or(|round| now.duration_since(round.at) >= ROUND)
     }
 
+    /// When the choice for a ReplicaSet was made.
+    #[must_use]
+    pub fn chosen_at(&self, set: &str) -> Option<Timestamp> {
+        self.sets.get(set).map(|round| round.at)
+    }
+
     /// Takes a choice; one that is the same again is not told again.
     pub fn begin(&mut self, set: &str, chosen: Chosen, now: Timestamp) {
         let before = self.sets.get(set);
@@ -64,6 +81,7 @@ impl Rounds {
             chosen,
             at: now,
             wanted: now,
+            failed: HashSet::new(),
         };
         self.sets.insert(set.to_owned(), round);
     }
@@ -92,17 +110,34 @@ impl Rounds {
         self.sets.keys().map(String::as_str)
     }
 
+    /// Takes note of the Pods of a choice whose cost could not be written, of all objects that were not.
+    pub fn fail(&mut self, set: &str, pods: &[Arc<RemovablePod>], failed: &HashSet<ObjectRef>) {
+        let Some(round) = self.sets.get_mut(set).filter(|_| !failed.is_empty()) else {
+            return;
+        };
+        let costs = &round.chosen.costs;
+        let chosen = pods.iter().filter(|pod| costs.contains_key(&pod.uid));
+        let of_choice = chosen.filter(|pod| failed.contains(&object(pod)));
+        round.failed.extend(of_choice.map(|pod| pod.uid.clone()));
+    }
+
     /// The writes that bring the Pods of a ReplicaSet in line with its choice.
     #[must_use]
-    pub fn writes(&self, set: &str, pods: &[Arc<RemovablePod>]) -> Vec<Write> {
+    pub fn writes(&self, set: &str, pods: &[Arc<RemovablePod>]) -> Due {
+        let mut due = Due::default();
         let Some(round) = self.sets.get(set) else {
-            return Vec::new();
+            return due;
         };
-        let write = |pod: &Arc<RemovablePod>| {
+        for pod in pods {
             let cost = round.chosen.costs.get(&pod.uid);
-            write(pod, cost, Purpose::DeletionCost)
-        };
-        pods.iter().filter_map(write).collect()
+            let place = if round.failed.contains(&pod.uid) {
+                &mut due.again
+            } else {
+                &mut due.awaited
+            };
+            place.extend(write(pod, cost, Purpose::DeletionCost));
+        }
+        due
     }
 
     /// The writes that take costs away from Pods whose ReplicaSets have no choice that stands.
@@ -123,20 +158,9 @@ impl Rounds {
     /// True where no cost of a ReplicaSet's choice is waited for: the Pods that are there show it, but for
     /// those whose cost could not be written.
     #[must_use]
-    pub fn is_settled(
-        &self,
-        set: &str,
-        pods: &[Arc<RemovablePod>],
-        failed: &HashSet<ObjectRef>,
-    ) -> bool {
-        let costs = self.sets.get(set).map(|round| &round.chosen.costs);
-        costs.is_none_or(|costs| {
-            let mut chosen = pods
-                .iter()
-                .filter_map(|pod| Some((pod, costs.get(&pod.uid)?)));
-            chosen
-                .all(|(pod, cost)| pod.mark.given() == Some(*cost) || failed.contains(&object(pod)))
-        })
+    pub fn is_settled(&self, set: &str, pods: &[Arc<RemovablePod>]) -> bool {
+        let round = self.sets.get(set);
+        round.is_none_or(|round| round.unseen(pods).all(|uid| round.failed.contains(uid)))
     }
 
     /// The Event that tells of a choice, once the Pods show it.
@@ -147,10 +171,10 @@ impl Rounds {
         reporter: &str,
         now: Timestamp,
     ) -> Option<Write> {
-        if !self.is_settled(set, pods, &HashSet::new()) {
+        let round = self.sets.get_mut(set).filter(|round| !round.is_told)?;
+        if round.unseen(pods).next().is_some() {
             return None;
         }
-        let round = self.sets.get_mut(set).filter(|round| !round.is_told)?;
         round.is_told = true;
         let note = note(&round.chosen, pods)?;
         let event = Event {
@@ -161,6 +185,17 @@ impl Rounds {
             note: &note,
         };
         Some(event.at(&regarding(pods.first()?)?, reporter, now))
+    }
+}
+
+impl Round {
+    /// The UIDs of the Pods that are there and do not show the cost that was chosen.
+    fn unseen<'a>(&'a self, pods: &'a [Arc<RemovablePod>]) -> impl Iterator<Item = &'a str> {
+        let chosen = pods
+            .iter()
+            .filter_map(|pod| Some((pod, self.chosen.costs.get(&pod.uid)?)));
+        let unseen = chosen.filter(|(pod, cost)| pod.mark.given() != Some(**cost));
+        unseen.map(|(pod, _)| pod.uid.as_str())
     }
 }
 

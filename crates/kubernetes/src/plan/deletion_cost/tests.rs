@@ -69,7 +69,8 @@ fn chosen(
     let mut labels = NodeLabels::default();
     for (name, used, zone) in nodes {
         let node: Node = serde_json::from_value(json!({
-            "metadata": {"name": name, "labels": {"zone": zone}},
+            "metadata": {"name": name, "labels": {"zone": zone,
+                "topology.kubernetes.io/zone": zone, "kubernetes.io/hostname": name}},
             "status": {"allocatable": {"cpu": "10"},
                 "conditions": [{"type": "Ready", "status": "True"}]}}))
         .unwrap();
@@ -93,8 +94,9 @@ fn chosen(
         policy: &policy(),
         namespace: &NamespacePolicy::default(),
         usage: &usage,
+        around: &|| Arc::new(around.to_vec()),
     };
-    let costs = choose(pods, around, count, &situation)?;
+    let costs = choose(pods, count, &situation)?;
     let mut all: Vec<_> = costs
         .into_iter()
         .map(|(uid, cost)| (uid, cost.cost, cost.ground))
@@ -146,6 +148,80 @@ fn constraints_count_the_pods_that_they_select_by_the_domains_of_their_nodes() {
     let around: Vec<_> = around.collect();
     let found = chosen(&pods, &around, &nodes, 1).unwrap();
     assert_eq!(found[0].0, "a");
+}
+
+/// A Pod with so many constraints, and a label of its own by which they are narrowed or not.
+fn constrained(name: &str, count: usize, narrowed: bool) -> Arc<RemovablePod> {
+    let keys = if narrowed { json!(["own"]) } else { json!([]) };
+    let spread = |at: usize| {
+        json!({"maxSkew": 1, "topologyKey": format!("zone-{at}"),
+            "whenUnsatisfiable": "ScheduleAnyway", "matchLabelKeys": keys,
+            "labelSelector": {"matchLabels": {"app": "web"}}})
+    };
+    let mut object = object_of(name, "n", &json!(null));
+    object["metadata"]["labels"]["own"] = json!(name);
+    object["spec"]["topologySpreadConstraints"] = (0..count).map(spread).collect();
+    removable(&object)
+}
+
+#[test]
+fn no_more_constraints_are_gone_by_than_one_template_has() {
+    let nodes = [("n", 2, "z")];
+    let chosen = |pods: &[Arc<RemovablePod>]| chosen(pods, pods, &nodes, 1).map(|_| ());
+    let pods = |count, narrowed| -> Vec<_> {
+        let names = (0..30).map(|at| format!("p{at:02}"));
+        names
+            .map(|name| constrained(&name, count, narrowed))
+            .collect()
+    };
+    assert_eq!(chosen(&pods(12, false)), Ok(()), "labels narrow nothing");
+    assert_eq!(chosen(&pods(13, false)), Err(Unchosen::Constraints));
+    assert_eq!(chosen(&pods(1, true)), Err(Unchosen::Constraints));
+    assert_eq!(Unchosen::Constraints.reason(), "constraints");
+    let mut long = object_of("p", "n", &json!(null));
+    let values: Vec<_> = (0..300).map(|at| format!("v{at}")).collect();
+    long["spec"]["topologySpreadConstraints"] = json!([{"maxSkew": 1, "topologyKey": "zone",
+        "labelSelector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": values}]}}]);
+    assert_eq!(chosen(&[removable(&long)]), Err(Unchosen::Constraints));
+}
+
+#[test]
+fn pods_without_constraints_keep_to_the_default_of_the_scheduler() {
+    // The cool node has five of them, the hot one a single one: without it the skew would be 5.
+    let on = |at: usize, node: &str| pod(&format!("{node}-{at}"), node);
+    let pods: Vec<_> = (0..5).map(|at| on(at, "cool")).collect();
+    let pods: Vec<_> = pods.into_iter().chain([on(0, "hot")]).collect();
+    let nodes = [("cool", 1, "z"), ("hot", 7, "z")];
+    let found = chosen(&pods, &[], &nodes, 1).unwrap();
+    assert_eq!(found, [named("cool-0", -1, Ground::Spread)]);
+    // With three there it is no more than is wanted.
+    let found = chosen(&pods[2..], &[], &nodes, 1).unwrap();
+    assert_eq!(found, [named("hot-0", -1, Ground::Balance)]);
+}
+
+#[test]
+fn the_pods_of_a_namespace_are_read_where_a_constraint_counts_them() {
+    let (asked, table) = (
+        std::cell::Cell::new(0),
+        NodeTable::new(node_table::Settings::default()),
+    );
+    let ask = |pods: &[Arc<RemovablePod>]| {
+        let situation = Situation {
+            nodes: table.nodes(),
+            labels: &NodeLabels::default(),
+            policy: &policy(),
+            namespace: &NamespacePolicy::default(),
+            usage: &|_| Resources::default(),
+            around: &|| {
+                asked.set(asked.get() + 1);
+                Around::default()
+            },
+        };
+        choose(pods, 1, &situation).unwrap();
+        asked.get()
+    };
+    assert_eq!(ask(&[pod("a", "n"), pod("b", "n")]), 0);
+    assert_eq!(ask(&[constrained("a", 3, false)]), 1);
 }
 
 #[test]
@@ -242,14 +318,19 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     rounds.begin("set", costs("a"), at(0));
     assert!(!rounds.is_due("set", at(59)) && rounds.is_due("set", at(60)));
     let bare = [pod("a", "n"), pod("b", "n")];
-    assert_eq!(rounds.writes("set", &bare).len(), 1);
-    assert!(!rounds.is_settled("set", &bare, &HashSet::new()));
-    assert!(rounds.is_settled("set", &bare, &HashSet::from([object(&bare[0])])));
+    assert_eq!(rounds.writes("set", &bare).awaited.len(), 1);
+    assert!(!rounds.is_settled("set", &bare));
+    rounds.fail("set", &bare, &HashSet::from([object(&bare[1])]));
+    assert!(!rounds.is_settled("set", &bare), "none that was chosen");
+    rounds.fail("set", &bare, &HashSet::from([object(&bare[0])]));
+    let Due { awaited, again } = rounds.writes("set", &bare);
+    assert_eq!((awaited.len(), again.len()), (0, 1));
+    assert!(rounds.is_settled("set", &bare));
     assert_eq!(rounds.told("set", &bare, "evenkeel-0", at(1)), None);
 
     let ours = json!({POD_DELETION_COST: "-1", DELETION_COST: "-1 balance"});
     let marked = [removable(&object_of("a", "n", &ours)), pod("b", "n")];
-    assert!(rounds.is_settled("set", &marked, &HashSet::new()));
+    assert!(rounds.is_settled("set", &marked));
     let told = rounds.told("set", &marked, "evenkeel-0", at(2)).unwrap();
     let Operation::Create(event) = &told.operation else {
         panic!("{:?}", told.operation);

@@ -257,8 +257,9 @@ impl LoadPolicy for Evenkeel {
             policy: &self.policy,
             namespace: &NamespacePolicy::default(),
             usage: &|uid| self.table.part_of_load(uid).unwrap_or_default(),
+            around: &|| Arc::new(removable.clone()),
         };
-        let costs = deletion_cost::choose(&removable, &removable, count, &situation);
+        let costs = deletion_cost::choose(&removable, count, &situation);
         let costs = costs.unwrap_or_default();
         let mut first: Vec<(i32, PodId)> = pods
             .iter()

@@ -1,0 +1,127 @@
+//! The constraints on the spread of Pods that may go, with the counts of their domains.
+//!
+//! Pods of one template have the same; where they were changed, each of them counts for the Pods that
+//! carry it. Whoever writes Pods writes their constraints, so only so many are gone by: beyond that the
+//! ReplicaSet is left alone. Pods without any are spread by kube-scheduler's own default.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use evenkeel_core::placement::deletion_cost::SpreadConstraint;
+use foldhash::fast::RandomState;
+
+use crate::meta::AllLabels;
+use crate::pod::TopologySpread;
+use crate::removable_pod::RemovablePod;
+
+/// The most constraints on one ReplicaSet's Pods: those of a template are one to three.
+pub(super) const MOST_CONSTRAINTS: usize = 12;
+/// The most terms of all of them, each of which may be compared with every Pod of the namespace.
+const MOST_TERMS: usize = 200;
+
+/// What kube-scheduler goes by where a Pod says nothing, as its documentation has it under `defaultingType: System`:
+/// the label of nodes, and the skew that is wanted. It counts the Pods of the same ReplicaSet.
+const DEFAULTS: [(&str, u32); 2] = [
+    ("kubernetes.io/hostname", 3),
+    ("topology.kubernetes.io/zone", 5),
+];
+
+/// The labels of the nodes, by name.
+pub type NodeLabels = HashMap<Box<str>, Arc<AllLabels>, RandomState>;
+
+/// The Pods of a namespace, which are read once for all of its ReplicaSets.
+pub type Around = Arc<Vec<Arc<RemovablePod>>>;
+
+type Known<'a> = (&'a TopologySpread, &'a AllLabels);
+
+/// The constraints of the Pods, hard ones first; `None` where there are more than are gone by. The Pods `around`
+/// are asked for where a constraint counts them.
+pub(super) fn constraints(
+    pods: &[Arc<RemovablePod>],
+    around: &dyn Fn() -> Around,
+    labels: &NodeLabels,
+) -> Option<Vec<SpreadConstraint>> {
+    let mut known = distinct(pods)?;
+    if known.is_empty() {
+        return Some(defaults(pods, labels));
+    }
+    known.sort_by_key(|(spread, _)| !spread.is_hard);
+    let around = around();
+    let counted = known.into_iter().map(|(spread, own)| {
+        let selector = spread.selector(own);
+        let domain = |pod: &RemovablePod| {
+            let domain = domain(pod, &spread.topology_key, labels)?;
+            selector.matches(&pod.labels).then_some(domain)
+        };
+        let (counts, domains) = counted(pods, &around, domain);
+        SpreadConstraint {
+            max_skew: spread.max_skew,
+            counts,
+            domains,
+            is_default: false,
+        }
+    });
+    Some(counted.collect())
+}
+
+/// Every constraint once, with the labels that narrow it; `None` where there are too many.
+fn distinct(pods: &[Arc<RemovablePod>]) -> Option<Vec<Known<'_>>> {
+    let mut known: Vec<Known<'_>> = Vec::new();
+    let mut terms = 0;
+    for pod in pods {
+        for spread in &*pod.spread {
+            let is_known = known.iter().any(|&(other, of)| {
+                let is_same = std::ptr::eq(other, spread) || other == spread;
+                is_same && spread.is_same_beside(of, &pod.labels)
+            });
+            if is_known {
+                continue;
+            }
+            terms += spread.terms();
+            if known.len() == MOST_CONSTRAINTS || terms > MOST_TERMS {
+                return None;
+            }
+            known.push((spread, &pod.labels));
+        }
+    }
+    Some(known)
+}
+
+fn defaults(pods: &[Arc<RemovablePod>], labels: &NodeLabels) -> Vec<SpreadConstraint> {
+    let counted = DEFAULTS.map(|(key, max_skew)| {
+        let (counts, domains) = counted(pods, pods, |pod| domain(pod, key, labels));
+        SpreadConstraint {
+            max_skew,
+            counts,
+            domains,
+            is_default: true,
+        }
+    });
+    counted.into()
+}
+
+/// The value of a Pod's node under a label.
+fn domain<'l>(pod: &RemovablePod, key: &str, labels: &'l NodeLabels) -> Option<&'l str> {
+    let node = labels.get(pod.node.as_deref()?)?;
+    node.get(key).map(String::as_str)
+}
+
+/// The Pods of each domain among those `around`, and the position of each Pod's own in these counts.
+fn counted<'l>(
+    pods: &[Arc<RemovablePod>],
+    around: &[Arc<RemovablePod>],
+    domain: impl Fn(&RemovablePod) -> Option<&'l str>,
+) -> (Vec<u32>, Vec<Option<usize>>) {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts = Vec::new();
+    for domain in around.iter().filter_map(|pod| domain(pod)) {
+        let place = *places.entry(domain).or_insert(counts.len());
+        if place == counts.len() {
+            counts.push(0);
+        }
+        counts[place] += 1;
+    }
+    let domains = pods.iter().map(|pod| places.get(domain(pod)?).copied());
+    let domains = domains.collect();
+    (counts, domains)
+}

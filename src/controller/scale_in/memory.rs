@@ -1,0 +1,99 @@
+//! What a leader remembers of scale-ins from round to round: choices that stand, scale-ins whose Pods
+//! have not been looked at yet, and writes that wait for costs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::expected::ScaleIns;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::deletion_cost::Rounds;
+use evenkeel_kubernetes::plan::scaling::ScaleIn;
+
+/// The longest that a scale-in waits for costs: less than the time between two ticks of an HPA.
+const HOLD: SignedDuration = SignedDuration::from_secs(10);
+
+/// The memory of a leader.
+#[derive(Debug, Default)]
+pub(in crate::controller) struct Memory {
+    pub(super) rounds: Rounds,
+    pub(super) coming: Vec<Coming>,
+    pub(super) held: Vec<Held>,
+}
+
+/// A scale-in for which it is to be said who goes first.
+#[derive(Debug)]
+pub(super) struct Coming {
+    pub(super) scale_in: ScaleIn,
+    pub(super) replica_set: Arc<str>,
+    pub(super) since: Timestamp,
+}
+
+/// A write that waits for costs.
+#[derive(Debug)]
+pub(in crate::controller) struct Held {
+    pub(super) write: Write,
+    /// The ReplicaSet whose Pods are to show them; `None` where none are waited for.
+    pub(super) replica_set: Option<Arc<str>>,
+    pub(super) since: Timestamp,
+}
+
+/// True for what has waited for as long as a scale-in waits.
+pub(super) fn has_waited(since: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(since) >= HOLD
+}
+
+impl Memory {
+    /// Drops what waits, for a newer tick has decided on it, and gives since when each object's has waited.
+    pub(super) fn renew(&mut self) -> HashMap<ObjectRef, Timestamp> {
+        let held = std::mem::take(&mut self.held).into_iter();
+        let held = held.map(|held| (held.write.target, held.since));
+        let coming = std::mem::take(&mut self.coming).into_iter();
+        let coming =
+            coming.filter_map(|coming| Some((coming.scale_in.lowering?.target, coming.since)));
+        held.chain(coming).collect()
+    }
+
+    /// Lets the namespaces take turns, so that many workloads of one delay those of no other.
+    pub(super) fn take_turns(&mut self) {
+        let mut turns: HashMap<String, usize> = HashMap::new();
+        let coming = std::mem::take(&mut self.coming).into_iter();
+        let mut placed: Vec<(usize, Coming)> = coming
+            .map(|coming| {
+                let namespace = coming.scale_in.target.namespace().to_owned();
+                let turn = turns.entry(namespace).or_default();
+                *turn += 1;
+                (*turn, coming)
+            })
+            .collect();
+        placed.sort_by_key(|(turn, _)| *turn);
+        self.coming = placed.into_iter().map(|(_, coming)| coming).collect();
+    }
+
+    /// Puts the writes that wait no longer, unless a newer tick has decided on them meanwhile: a lowering
+    /// would take the place of its raise. They are held until that tick is taken.
+    pub(in crate::controller) fn let_go(
+        &mut self,
+        scale_ins: &ScaleIns,
+        freed: Vec<Held>,
+        put: impl Fn(Write),
+    ) {
+        let mut freed = freed;
+        scale_ins.unless_newer(|| freed.drain(..).for_each(|held| put(held.write)));
+        self.held.extend(freed);
+    }
+
+    /// Everything that waits, without waiting any longer.
+    pub(super) fn into_writes(self) -> impl Iterator<Item = Write> {
+        let Self {
+            rounds: _,
+            coming,
+            held,
+        } = self;
+        let coming = coming.into_iter();
+        let coming = coming.filter_map(|coming| coming.scale_in.lowering);
+        held.into_iter().map(|held| held.write).chain(coming)
+    }
+}
