@@ -271,7 +271,7 @@ fn runs_of_several_seeds_end_with_a_table_over_all_of_them() {
             .expect("a number")
     });
     let spreads: Vec<f64> = spreads.collect();
-    let mean = (spreads[0] + spreads[1]) / 2.0;
+    let mean = spreads[0].midpoint(spreads[1]);
     assert!((measure["mean"].as_f64().expect("a number") - mean).abs() < 1e-9);
     assert_eq!(measure["least"].as_f64(), Some(spreads[0].min(spreads[1])));
     assert_eq!(measure["most"].as_f64(), Some(spreads[0].max(spreads[1])));
