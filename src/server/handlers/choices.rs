@@ -44,7 +44,7 @@ pub(super) struct Pending<'a> {
 
 impl Pending<'_> {
     /// True once it is told; false where it is not in time.
-    pub(super) async fn is_told(self, choices: &Choices) -> bool {
+    pub(super) async fn wait(self, choices: &Choices) -> bool {
         let is_told = tokio::time::timeout_at(self.until, self.told).await.is_ok();
         if !is_told {
             choices.state().in_time = false;

@@ -38,7 +38,7 @@ pub(super) async fn filter(
     let pending = handlers.choices.pending();
     let (mut snapshot, mut filtered) = judge();
     if let Some(pending) = pending.filter(|_| filtered.doubted) {
-        let told = pending.is_told(&handlers.choices).await;
+        let told = pending.wait(&handlers.choices).await;
         handlers.metrics.waited(told);
         (snapshot, filtered) = judge();
     }
