@@ -2,11 +2,14 @@
 //!
 //! kube-scheduler adds sums of its own and breaks ties by chance, neither of which anybody else
 //! sees. A Pod counted on the wrong one of two equals sends the next one to exactly the node that
-//! just got one. So ties are broken here: the best node stands one point above all others. Of nodes that
-//! round to the same score whoever asks says which it is: the one that kube-scheduler's own plugins would
-//! take, whose sums decide among equals, so that they agree. Nothing else bends the scores.
+//! just got one. So ties are broken here: the best node stands one point above all others. Of equals
+//! whoever asks says which it is: the one that kube-scheduler's own plugins would take, so that they
+//! agree. Nothing else bends the scores.
 
 use super::balance;
+
+/// Scores that differ by less are equal: what is left of rounding errors.
+const EQUAL: f64 = 1e-9;
 
 /// The ranking of the nodes that were asked about, in the order asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,8 +24,7 @@ pub struct Ranking {
 
 /// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
 ///
-/// Of nodes that round to the best score, that with the least `order` is the best; it should differ for
-/// all. The wire score of the best node is at least one, so that it can stand above the others.
+/// Of nodes with the best score, that with the least `order` is the best; it should differ for all. The wire score of the best node is at least one, so that it can stand above the others.
 pub fn rank<K: Ord>(exact: &[Option<f64>], order: impl Fn(usize) -> K) -> Ranking {
     let known = || {
         exact
@@ -36,10 +38,9 @@ pub fn rank<K: Ord>(exact: &[Option<f64>], order: impl Fn(usize) -> K) -> Rankin
             ..Ranking::default()
         };
     };
-    let rounded = balance::to_wire(most);
-    let equals = known().filter(|(_, score)| balance::to_wire(*score) == rounded);
+    let equals = known().filter(|(_, score)| most - score <= EQUAL);
     let best = equals.map(|(at, _)| at).min_by_key(|&at| order(at));
-    let top = rounded.max(1);
+    let top = balance::to_wire(most).max(1);
     let scores: Vec<u8> = exact
         .iter()
         .enumerate()
@@ -130,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn of_nodes_that_round_to_the_best_score_the_first_in_order_is_it() {
-        let exact = [Some(9.6), Some(10.0), Some(9.4), Some(9.7)];
+    fn of_equals_the_first_in_order_is_the_best() {
+        let exact = [Some(10.0), Some(10.0), Some(9.9), Some(10.0)];
         for (order, best) in [([1, 2, 0, 3], 0), ([3, 1, 0, 2], 1), ([3, 2, 0, 1], 3)] {
             assert_eq!(rank(&exact, |at| order[at]).best, Some(best));
         }
@@ -155,8 +156,7 @@ mod tests {
                 for (at, score) in exact.iter().enumerate() {
                     prop_assert!(at == best || found.scores[at] < top);
                     prop_assert!(score.is_some() || found.scores[at] == 0);
-                    let most = balance::to_wire(exact[best].unwrap());
-                    let is_below = score.is_none_or(|score| balance::to_wire(score) <= most);
+                    let is_below = score.is_none_or(|score| score <= exact[best].unwrap() + EQUAL);
                     prop_assert!(is_below);
                 }
             } else {

@@ -262,8 +262,8 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
 
 /// The scores that are answered, and the node that the Pod most likely gets.
 ///
-/// Of nodes whose scores round to the best one that is the best which kube-scheduler's own plugins prefer by
-/// requests, and of those that are alike to them too, one by a hash of Pod and node, so that none is favoured.
+/// Of equals that one is the best which kube-scheduler's own plugins prefer by requests, and of those that are
+/// alike to them too, one by a hash of Pod and node, so that none is favoured.
 pub(super) fn ranked(
     request: &Request<'_>,
     snapshot: &Snapshot,
