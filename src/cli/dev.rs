@@ -60,8 +60,9 @@ scheduler alone comes to with the same load, seed and time.
 Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
 api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
 FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock. The
-service lives in the time of the scenario: what it writes, in annotations and Events, and its API name
-times of it, while the ages that kubectl shows are of the clock.
+service lives in the time of the scenario: what it writes, in annotations and Events, its API and the ages
+of `kubectl get` are of it. Ages that kubectl reckons itself, as describe does of Events, are against the
+date of this machine.
 
 The view has, of a workload that scales, the requests so far, its load, the forecast of it with the
 model and its error as a share of the naive forecast's (below 1 is better; unused: not trusted), the

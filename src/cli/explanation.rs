@@ -16,10 +16,15 @@ pub(super) fn asks(explanation: &Explanation) -> String {
     let mut unsaid = Vec::new();
     for (resource, asked) in explanation.demand.0.iter() {
         let amount = with_unit(resource, Amount::new(asked.amount));
-        match (&*asked.source, resource) {
-            ("unknown", _) => unsaid.push(noun(resource)),
-            (_, Resource::Cpu) => stated.push(amount),
-            _ => stated.push(format!("{amount} of {}", noun(resource))),
+        let amount = match resource {
+            Resource::Cpu => amount,
+            _ => format!("{amount} of {}", noun(resource)),
+        };
+        match &*asked.source {
+            "unknown" => unsaid.push(noun(resource)),
+            "history" => stated.push(format!("{amount} (by what its workload used)")),
+            "caps" => stated.push(format!("{amount} (its cap)")),
+            _ => stated.push(amount),
         }
     }
     match (&stated[..], &unsaid[..]) {
