@@ -24,7 +24,8 @@ pub struct Ranking {
 
 /// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
 ///
-/// Of nodes with the best score, that with the least `order` is the best; it should differ for all. The wire score of the best node is at least one, so that it can stand above the others.
+/// Of nodes with the best score, that with the least `order` is the best; it should differ for all. The
+/// wire score of the best node is at least one, so that it can stand above the others.
 pub fn rank<K: Ord>(exact: &[Option<f64>], order: impl Fn(usize) -> K) -> Ranking {
     let known = || {
         exact
@@ -93,7 +94,7 @@ mod tests {
     fn the_best_stands_one_point_above_the_others_and_those_within_it_are_near() {
         for (exact, scores, best, near) in [
             (
-                vec![Some(9.4), Some(10.0), Some(9.1), Some(8.4)],
+                vec![Some(9.6), Some(10.0), Some(9.4), Some(8.4)],
                 vec![9, 10, 9, 8],
                 Some(1),
                 vec![0, 2],
