@@ -15,6 +15,8 @@ use std::hint::black_box;
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use evenkeel::server::paths::{FILTER, PRIORITIZE};
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::pod::Pod;
 use support::{fleet, percentiles};
 use tokio::runtime::Runtime;
 
@@ -95,5 +97,56 @@ fn with_nodes(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, by_names, with_nodes);
+/// A second of a storm: 500 Pods that no node has room for, of which kube-scheduler asks about each again once in
+/// ten seconds at the latest, while 100 other Pods are bound, so that no verdict holds for long.
+fn storm(criterion: &mut Criterion) {
+    const REFUSED: usize = 500;
+    const CALLS_A_SECOND: usize = REFUSED / 10;
+    const BINDS_A_SECOND: usize = 100;
+    const NODES: usize = 5_000;
+    let runtime = runtime();
+    let cluster = answering::cluster(true);
+    answering::add_namespace(
+        &cluster,
+        fleet::NAMESPACE,
+        &[("evenkeel.dev/enabled", "true")],
+    );
+    fleet::fill(&cluster, NODES, NODES * 10);
+    let service = answering::Asked::new(cluster.clone(), answering::policy());
+    let bodies = fleet::refused(NODES, REFUSED);
+    let answer = runtime.block_on(service.post(FILTER, bodies[0].clone()));
+    let answer: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+    assert_eq!(answer["NodeNames"], serde_json::json!([]), "none passes");
+    let pods: Vec<Pod> = (0..4_096)
+        .map(|number| fleet::bound_pod(NODES * 10 + number, number * 7 % NODES))
+        .collect();
+    let (mut asked, mut bound) = (0, 0);
+    let mut second = |_| {
+        for turn in 0..BINDS_A_SECOND {
+            let pod = &pods[bound % pods.len()];
+            // Once all are bound they go again, one after another.
+            if (bound / pods.len()).is_multiple_of(2) {
+                cluster.apply_pod(pod, clock::now());
+            } else {
+                cluster.remove_pod(pod.uid(), clock::now());
+            }
+            bound += 1;
+            if turn.is_multiple_of(BINDS_A_SECOND / CALLS_A_SECOND) {
+                asked += 1;
+                ask(&runtime, &service, FILTER, &bodies[asked % bodies.len()]);
+            }
+        }
+    };
+    percentiles::report(
+        "a second of 500 refused Pods and 100 binds, 5,000 nodes",
+        60,
+        &mut second,
+    );
+    let mut group = criterion.benchmark_group("500 refused Pods and 100 binds");
+    group.sample_size(10);
+    group.bench_function("a second", |bencher| bencher.iter(|| second(0)));
+    group.finish();
+}
+
+criterion_group!(benches, by_names, with_nodes, storm);
 criterion_main!(benches);

@@ -61,9 +61,10 @@ fn resident() -> usize {
     pages.unwrap_or(0) * 4096 / (1 << 20)
 }
 
-fn cluster() -> ClusterState {
+/// A full cluster; with costs of deletion where `balances_scale_in`.
+fn cluster(balances_scale_in: bool) -> ClusterState {
     let before = resident();
-    let cluster = answering::unlisted(true);
+    let cluster = answering::with_settings(balances_scale_in, true);
     answering::add_namespace(
         &cluster,
         fleet::NAMESPACE,
@@ -74,8 +75,10 @@ fn cluster() -> ClusterState {
     answering::listed(&cluster);
     let took = clock::instant().duration_since(started);
     let after = resident();
+    let costs = if balances_scale_in { "with" } else { "without" };
     println!(
-        "{NODES} nodes and {PODS} Pods: {after} MiB resident, {before} before; filled in {took:?}"
+        "{NODES} nodes and {PODS} Pods, {costs} balance of scale-ins: {after} MiB resident, {before} before; \
+         filled in {took:?}"
     );
     cluster
 }
@@ -177,8 +180,10 @@ fn nodes() -> Vec<Node> {
 }
 
 fn events(criterion: &mut Criterion) {
-    let cluster = cluster();
-    drop(forecasts(&cluster));
+    let cluster = cluster(false);
+    let trackers = forecasts(&cluster);
+    // What was freed before would be taken again, and not be seen.
+    drop((self::cluster(false), self::cluster(true), trackers));
     let now = clock::now();
     let (pods, nodes) = (pods(), nodes());
     // Each Pod comes and goes, so that every event changes its node's load.

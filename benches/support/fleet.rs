@@ -81,6 +81,7 @@ pub(crate) fn bound_pod(number: usize, node: usize) -> Pod {
         "metadata": {
             "name": pod_name(number), "namespace": NAMESPACE, "uid": pod_uid(number),
             "creationTimestamp": started.to_string(),
+            "labels": {"app.kubernetes.io/name": service_name(number), "pod-template-hash": "7c64bcd48c"},
             "ownerReferences": [{
                 "apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": true,
                 "name": format!("{}-7c64bcd48c", service_name(number)), "uid": set_uid(number)}],
@@ -173,7 +174,7 @@ pub(crate) fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
 }
 
 /// The Pod of a recorded request, made into one of many.
-fn asking_pod(number: usize) -> String {
+fn asking_pod(number: usize) -> serde_json::Value {
     const RECORDED: &str = include_str!("../../tests/fixtures/extender/filter-3-rich-pod.json");
     let (pod, _) = RECORDED
         .split_once(r#","Nodes":"#)
@@ -183,20 +184,31 @@ fn asking_pod(number: usize) -> String {
     metadata["uid"] = format!("a5ce0000-1557-4d55-b783-{number:012}").into();
     metadata["name"] = format!("asking-{number:06}").into();
     metadata["namespace"] = NAMESPACE.into();
-    pod["Pod"].to_string()
+    pod["Pod"].take()
+}
+
+/// The same Pod with a demand that no node has room for.
+fn refused_pod(number: usize) -> serde_json::Value {
+    let mut pod = asking_pod(number);
+    pod["metadata"]["annotations"]["evenkeel.dev/network-io"] = "1100MB/s".into();
+    pod
 }
 
 /// Bodies that name the first `nodes` nodes, each for another Pod.
 pub(crate) fn by_names(nodes: usize, pods: usize) -> Vec<bytes::Bytes> {
+    bodies(nodes, (0..pods).map(asking_pod))
+}
+
+/// The same for Pods that are refused everywhere.
+pub(crate) fn refused(nodes: usize, pods: usize) -> Vec<bytes::Bytes> {
+    bodies(nodes, (0..pods).map(refused_pod))
+}
+
+fn bodies(nodes: usize, pods: impl Iterator<Item = serde_json::Value>) -> Vec<bytes::Bytes> {
     let names: Vec<String> = (0..nodes).map(node_name).collect();
     let names = serde_json::to_string(&names).expect("names");
-    let body = |pod| {
-        format!(
-            r#"{{"Pod":{},"Nodes":null,"NodeNames":{names}}}"#,
-            asking_pod(pod)
-        )
-    };
-    (0..pods).map(|pod| body(pod).into()).collect()
+    let body = |pod| format!(r#"{{"Pod":{pod},"Nodes":null,"NodeNames":{names}}}"#).into();
+    pods.map(body).collect()
 }
 
 /// A body with the whole objects of the first `nodes` nodes.

@@ -54,15 +54,17 @@ impl RemovablePods {
             return;
         }
         self.remove(pod.uid());
-        let uid: Arc<str> = pod.uid().into();
-        if let Some(set) = &seen.replica_set {
+        let uid = Arc::clone(&seen.uid);
+        seen.node = seen.node.map(|node| self.intern(node));
+        if let Some(set) = &seen.common.replica_set {
             let members = self.sets.entry(set.uid.as_str().into()).or_default();
-            if let Some(other) = members.first().and_then(|other| self.pods.get(other)) {
+            let other = members.first().and_then(|other| self.pods.get(other));
+            members.insert(Arc::clone(&uid));
+            if let Some(other) = other {
                 seen.share(other);
             }
-            members.insert(Arc::clone(&uid));
         }
-        let namespace = self.namespaces.entry(seen.namespace.as_str().into());
+        let namespace = self.namespaces.entry(seen.common.namespace.as_str().into());
         namespace.or_default().insert(Arc::clone(&uid));
         if seen.mark.own.is_some() {
             self.marked.insert(Arc::clone(&uid));
@@ -76,8 +78,8 @@ impl RemovablePods {
             return;
         };
         self.marked.remove(uid);
-        leave(&mut self.namespaces, &gone.namespace, uid);
-        if let Some(set) = &gone.replica_set {
+        leave(&mut self.namespaces, &gone.common.namespace, uid);
+        if let Some(set) = &gone.common.replica_set {
             leave(&mut self.sets, &set.uid, uid);
         }
     }
@@ -129,6 +131,12 @@ impl RemovablePods {
         Arc::clone(&self.nodes)
     }
 
+    /// The name of a node as the other Pods on it have it.
+    fn intern(&self, node: Arc<str>) -> Arc<str> {
+        let known = self.nodes.get_key_value(&*node);
+        known.map_or(node, |(known, _)| Arc::clone(known))
+    }
+
     fn all(&self, uids: Option<&Uids>) -> Vec<Arc<RemovablePod>> {
         let uids = uids.into_iter().flatten();
         uids.filter_map(|uid| self.get(uid)).collect()
@@ -164,7 +172,7 @@ mod tests {
     #[test]
     fn all_are_kept_where_costs_are_given_and_else_the_marked_alone() {
         let names = |pods: &[Arc<RemovablePod>]| -> Vec<String> {
-            pods.iter().map(|pod| pod.name.clone()).collect()
+            pods.iter().map(|pod| pod.name.to_string()).collect()
         };
         for (keeps_all, known) in [(true, vec!["p", "q"]), (false, vec!["q"])] {
             let mut pods = RemovablePods::new(keeps_all);
@@ -185,7 +193,7 @@ mod tests {
         let mut pods = RemovablePods::new(true);
         pods.apply(&pod("p", &json!(null)));
         pods.apply(&pod("q", &json!(null)));
-        let [one, other] = ["p", "q"].map(|uid| pods.get(uid).unwrap().labels.clone());
+        let [one, other] = ["p", "q"].map(|uid| pods.get(uid).unwrap().common.clone());
         assert!(Arc::ptr_eq(&one, &other));
     }
 }

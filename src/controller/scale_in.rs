@@ -182,7 +182,9 @@ impl Costs {
     /// Ends the choices for ReplicaSets that a user has given a cost since, or whose namespace has not opted in
     /// any more, and takes away what stands there.
     fn give_way(&self, rounds: &mut Rounds, marked: &Pods) -> Vec<Write> {
-        let of_marked = marked.iter().filter_map(|pod| pod.replica_set.as_ref());
+        let of_marked = marked
+            .iter()
+            .filter_map(|pod| pod.common.replica_set.as_ref());
         let of_marked = of_marked.map(|set| set.uid.as_str());
         let sets: BTreeSet<String> = rounds.sets().chain(of_marked).map(str::to_owned).collect();
         let snapshot = self.cluster.snapshot();
@@ -190,7 +192,7 @@ impl Costs {
         for set in sets {
             let pods = self.cluster.removable_of(&set);
             let is_others = |pod: &Arc<RemovablePod>| {
-                pod.mark.is_users() || snapshot.opt_in(&pod.namespace) == OptIn::Out
+                pod.mark.is_users() || snapshot.opt_in(&pod.common.namespace) == OptIn::Out
             };
             if pods.iter().any(is_others) {
                 rounds.forget(&set);

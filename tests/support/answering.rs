@@ -57,8 +57,13 @@ pub(crate) fn policy() -> Policy {
 
 /// An empty cluster of which nothing has been listed.
 pub(crate) fn unlisted(expects_metrics: bool) -> ClusterState {
+    with_settings(false, expects_metrics)
+}
+
+/// An empty cluster of which nothing has been listed yet, with costs of deletion or without.
+pub(crate) fn with_settings(balances_scale_in: bool, expects_metrics: bool) -> ClusterState {
     ClusterState::new(Settings {
-        balances_scale_in: false,
+        balances_scale_in,
         table: node_table::Settings::default(),
         capacities: Capacities::default(),
         caps_as_demand: false,

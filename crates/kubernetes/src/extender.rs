@@ -4,6 +4,7 @@
 //! from judging (a namespace that has not opted in, missing data) lets every node pass with no
 //! preference, so that the scheduler goes on as if Evenkeel were not there.
 
+pub mod asked;
 pub mod bind;
 pub mod decide;
 pub mod explain;
@@ -14,6 +15,7 @@ mod refusal;
 pub mod verdicts;
 pub mod wire;
 
+pub use asked::Asked;
 pub use decide::{Filtered, Prioritized};
 pub use judgement::{Call, Exemption};
 pub use refusal::{REFUSAL, refused_since};

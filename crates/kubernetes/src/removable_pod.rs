@@ -16,25 +16,32 @@ use crate::pod::{Phase, Pod, TopologySpread};
 /// A Pod that may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovablePod {
-    pub namespace: String,
-    pub name: String,
-    pub uid: String,
-    /// The ReplicaSet that controls it; the costs of other Pods are read by nobody.
-    pub replica_set: Option<ReplicaSetName>,
+    pub name: Box<str>,
+    pub uid: Arc<str>,
     /// The node that it is bound to.
-    pub node: Option<String>,
-    /// All of its labels, which Pods of one ReplicaSet share.
-    pub labels: Arc<AllLabels>,
-    /// The constraints on its spread, which they share as well.
-    pub spread: Arc<[TopologySpread]>,
+    pub node: Option<Arc<str>>,
     /// True where the ReplicaSet's controller deletes it before any ready Pod, whatever it costs: it
     /// is not bound, does not run yet, or is not ready.
     pub goes_first: bool,
-    /// The name of its profile, where it says one.
-    pub profile: Option<String>,
-    pub priority_class: Option<String>,
+    /// What it has in common with the other Pods of its ReplicaSet.
+    pub common: Arc<Common>,
     /// What stands on it of costs.
     pub mark: Mark,
+}
+
+/// What Pods of one ReplicaSet have in common, as a rule, so that it is kept once for all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Common {
+    pub namespace: String,
+    /// The ReplicaSet that controls them; the costs of other Pods are read by nobody.
+    pub replica_set: Option<ReplicaSetName>,
+    /// All of their labels.
+    pub labels: AllLabels,
+    /// The constraints on their spread.
+    pub spread: Vec<TopologySpread>,
+    /// The name of their profile, where they say one.
+    pub profile: Option<String>,
+    pub priority_class: Option<String>,
 }
 
 /// A ReplicaSet by its names.
@@ -115,32 +122,32 @@ impl RemovablePod {
         });
         let ready = pod.status.condition("Ready");
         let is_ready = ready.is_some_and(|ready| ready.status == "True");
-        let node = pod.spec.node_name.clone();
-        Some(Self {
+        let node = pod.spec.node_name.as_deref();
+        let common = Common {
             namespace: pod.namespace().to_owned(),
-            name: pod.name().to_owned(),
-            uid: pod.uid().to_owned(),
             replica_set: controller.map(|owner| ReplicaSetName {
                 name: owner.name.clone(),
                 uid: owner.uid.clone(),
             }),
-            goes_first: node.is_none() || pod.status.phase != Phase::Running || !is_ready,
-            node,
-            labels: Arc::new(pod.labels.clone()),
-            spread: pod.spec.topology_spread_constraints.as_slice().into(),
+            labels: pod.labels.clone(),
+            spread: pod.spec.topology_spread_constraints.clone(),
             profile: pod.annotated_profile().map(str::to_owned),
             priority_class: pod.spec.priority_class_name.clone(),
+        };
+        Some(Self {
+            name: pod.name().into(),
+            uid: pod.uid().into(),
+            goes_first: node.is_none() || pod.status.phase != Phase::Running || !is_ready,
+            node: node.map(Arc::from),
+            common: Arc::new(common),
             mark: Mark::of(&pod.metadata.annotations),
         })
     }
 
-    /// Shares labels and constraints with another Pod that has the same.
+    /// Shares with another Pod what both have in common.
     pub fn share(&mut self, other: &Self) {
-        if self.labels == other.labels {
-            self.labels = Arc::clone(&other.labels);
-        }
-        if self.spread == other.spread {
-            self.spread = Arc::clone(&other.spread);
+        if self.common == other.common {
+            self.common = Arc::clone(&other.common);
         }
     }
 
@@ -148,9 +155,9 @@ impl RemovablePod {
     #[must_use]
     pub fn metadata(&self) -> Meta {
         let mut metadata = Meta {
-            name: Some(self.name.clone()),
-            namespace: Some(self.namespace.clone()),
-            uid: Some(self.uid.clone()),
+            name: Some(self.name.to_string()),
+            namespace: Some(self.common.namespace.clone()),
+            uid: Some(self.uid.to_string()),
             ..Meta::default()
         };
         metadata.annotations.is_there = self.mark.is_annotated;
@@ -217,7 +224,7 @@ mod tests {
         assert_eq!(RemovablePod::of(&going), None);
         let mut foreign = pod("True", &json!({}));
         foreign.metadata.owner_references[0].api_version = "other.example/v1".to_owned();
-        assert_eq!(RemovablePod::of(&foreign).unwrap().replica_set, None);
+        assert_eq!(RemovablePod::of(&foreign).unwrap().common.replica_set, None);
     }
 
     #[test]
@@ -225,7 +232,11 @@ mod tests {
         let one = RemovablePod::of(&pod("True", &json!({}))).unwrap();
         let mut other = RemovablePod::of(&pod("True", &json!({}))).unwrap();
         other.share(&one);
-        assert!(Arc::ptr_eq(&one.labels, &other.labels));
-        assert!(Arc::ptr_eq(&one.spread, &other.spread));
+        assert!(Arc::ptr_eq(&one.common, &other.common));
+        let mut third = pod("True", &json!({}));
+        third.spec.priority_class_name = Some("high".to_owned());
+        let mut third = RemovablePod::of(&third).unwrap();
+        third.share(&one);
+        assert!(!Arc::ptr_eq(&one.common, &third.common));
     }
 }

@@ -20,7 +20,7 @@ use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::extender::decide::{Filtered, Prioritized};
 use evenkeel_kubernetes::extender::explain::{self, Explanation};
-use evenkeel_kubernetes::extender::{Call, Request};
+use evenkeel_kubernetes::extender::{Asked, Call, Request};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 
@@ -78,16 +78,27 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(request: &Request<'_>, call: &Call<'_>, snapshot: &Arc<Snapshot>) -> Self {
-        let names = request.names.iter();
-        let is_strange = |name: &&Cow<'_, str>| snapshot.nodes.position(name).is_none();
-        let strangers = names.clone().filter(is_strange).map(|name| (**name).into());
+    fn of(
+        request: &Request<'_>,
+        asked: Option<&Asked>,
+        call: &Call<'_>,
+        snapshot: &Arc<Snapshot>,
+    ) -> Self {
+        let found: Asked;
+        let asked = match asked {
+            Some(asked) => asked,
+            None => {
+                found = Asked::of(&request.names, &snapshot.nodes);
+                &found
+            }
+        };
+        let strangers = request.names.iter().zip(asked.iter());
+        let strangers = strangers.filter(|(_, position)| position.is_none());
+        let strangers = strangers.map(|(name, _)| (**name).into());
         Self {
             uid: request.pod.uid().into(),
             snapshot: Arc::clone(snapshot),
-            asked: names
-                .filter_map(|name| snapshot.nodes.position(name))
-                .collect(),
+            asked: asked.iter().flatten().collect(),
             strangers: strangers.collect(),
             at: call.now,
             refused_since: call.refused_since,
@@ -192,7 +203,7 @@ impl Decisions {
             notice: before.and_then(|record| record.notice),
         };
         self.records.insert(name_of(pod), record);
-        let picture = Picture::of(request, call, snapshot);
+        let picture = Picture::of(request, filtered.asked.as_ref(), call, snapshot);
         self.pictures
             .insert((name_of(pod), Question::Filter), Arc::new(picture));
     }
@@ -217,7 +228,7 @@ impl Decisions {
             verdict: verdict::of_prioritize(prioritized, request),
         });
         self.records.insert(name_of(pod), record);
-        let picture = Picture::of(request, call, snapshot);
+        let picture = Picture::of(request, prioritized.asked.as_ref(), call, snapshot);
         self.pictures
             .insert((name_of(pod), Question::Prioritize), Arc::new(picture));
     }

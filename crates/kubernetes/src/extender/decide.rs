@@ -1,10 +1,10 @@
 //! Filter and prioritize as decisions: the nodes that pass and the score of each, with the reasons.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::asked::Asked;
 use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
 use super::verdicts::{Care, VerdictCache, Verdicts};
 use super::wire::Request;
@@ -42,6 +42,8 @@ pub struct Filtered {
     pub doubted: bool,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
+    /// Where the nodes stand; `None` where nothing was judged.
+    pub asked: Option<Asked>,
 }
 
 impl Filtered {
@@ -69,6 +71,7 @@ impl Filtered {
             nominated: false,
             doubted: false,
             demand: None,
+            asked: None,
         }
     }
 }
@@ -88,11 +91,12 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
             ..Filtered::all(nodes, why)
         };
     }
+    let asked = Asked::of(&request.names, &call.snapshot.nodes);
     let Refusals {
         refused,
         verdicts,
         doubted,
-    } = refusals(request, call.snapshot, &judgement, cache);
+    } = refusals(&asked, call.snapshot, &judgement, cache);
     let mut filtered = Filtered {
         refused,
         exemption: None,
@@ -100,6 +104,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
         nominated: false,
         doubted,
         demand: Some(demand),
+        asked: Some(asked),
     };
     keep_nomination(&mut filtered, request);
     let none_passes = nodes > 0 && filtered.refused.iter().all(|refused| *refused != 0);
@@ -124,7 +129,7 @@ struct Refusals {
 /// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
 /// no node has that: nobody is refused for the sake of a doubt.
 fn refusals(
-    request: &Request<'_>,
+    asked: &Asked,
     snapshot: &Snapshot,
     judgement: &Judgement<'_>,
     cache: &VerdictCache,
@@ -132,8 +137,7 @@ fn refusals(
     let (set, demand) = (&snapshot.nodes, &judgement.demand.amounts);
     let judge = |care, doubted| {
         let verdicts = cache.get(set, demand, judgement.headroom, care);
-        let names = request.names.iter();
-        let refused = names.map(|name| verdicts.at(set.position(name)));
+        let refused = asked.iter().map(|at| verdicts.at(at));
         Refusals {
             refused: refused.collect(),
             verdicts,
@@ -144,14 +148,14 @@ fn refusals(
         return judge(Care::MostLikely, false);
     }
     let mut careful = judge(Care::AllThatIsPossible, false);
-    let by_guess = |(name, refused): (&Cow<'_, str>, &u8)| {
-        let at = set.position(name).filter(|_| *refused != 0);
+    let by_guess = |(at, refused): (Option<usize>, &u8)| {
+        let at = at.filter(|_| *refused != 0);
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
         let node = at.filter(|_| possible != Resources::default());
         node.and_then(|at| set.at(at))
             .is_some_and(|node| headroom::fits(demand, &node.ahead(), judgement.headroom))
     };
-    careful.doubted = request.names.iter().zip(&careful.refused).any(by_guess);
+    careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
     if careful.refused.contains(&0) {
         careful
     } else {
@@ -212,6 +216,8 @@ pub struct Prioritized {
     pub profile: Option<String>,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
+    /// Where the nodes stand; `None` where nothing was judged.
+    pub asked: Option<Asked>,
 }
 
 /// Scores each of the nodes asked about by how well it would keep the cluster in balance,
@@ -225,6 +231,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         near: Near::default(),
         profile: None,
         demand,
+        asked: None,
     };
     let judgement = match Judgement::of(&request.pod, call) {
         Ok(judgement) => judgement,
@@ -235,21 +242,17 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         return none(why, Some(demand));
     }
     let set = &call.snapshot.nodes;
-    let positions: Vec<Option<usize>> = request
-        .names
-        .iter()
-        .map(|name| set.position(name))
-        .collect();
-    let nodes = positions.iter().flatten();
-    let loads: Vec<NodeLoad> = nodes.filter_map(|&at| Some(set.at(at)?.load)).collect();
+    let asked = Asked::of(&request.names, set);
+    let mut loads: Vec<NodeLoad> = Vec::with_capacity(asked.iter().len());
+    loads.extend(asked.iter().filter_map(|at| Some(set.at(at?)?.load)));
     let (profile, weights) = weights_for(&request.pod, &judgement, &loads, call.policy);
     let mut known = balance::scores(&loads, &demand, weights, call.policy.scoring).into_iter();
-    let exact: Vec<Option<f64>> = positions
+    let exact: Vec<Option<f64>> = asked
         .iter()
         .map(|position| position.and_then(|_| known.next()))
         .collect();
     let Ranking { scores, best, near } = ranked(request, call.snapshot, &exact, &demand);
-    let near = near.iter().filter_map(|&at| *positions.get(at)?);
+    let near = near.iter().filter_map(|&number| asked.get(number));
     Prioritized {
         scores,
         exemption: None,
@@ -257,6 +260,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         near: set.near(near),
         profile: Some(profile),
         demand: Some(demand),
+        asked: Some(asked),
     }
 }
 

@@ -121,6 +121,7 @@ pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation
         nominated: false,
         doubted: false,
         demand: None,
+        asked: None,
     };
     explained(request, call, &filtered, &request.names)
 }

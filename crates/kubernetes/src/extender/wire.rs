@@ -151,7 +151,7 @@ pub fn filter_answer(request: &Request<'_>, passes: impl Fn(usize) -> bool) -> V
 /// Writes the answer to prioritize: a score for every node that was asked about.
 #[must_use]
 pub fn prioritize_answer(request: &Request<'_>, score: impl Fn(usize) -> u8) -> Vec<u8> {
-    let mut body = Vec::with_capacity(request.names.len() * 48);
+    let mut body = Vec::with_capacity(names_size(request) + request.names.len() * 24);
     let all: Vec<usize> = (0..request.names.len()).collect();
     body.push(b'[');
     separated(&mut body, &all, |body, position| {
@@ -177,7 +177,12 @@ fn answer_size(request: &Request<'_>, passed: &[usize]) -> usize {
             .map(|&position| objects[position].get().len() + 1)
             .sum()
     });
-    256 + objects + request.names.len() * 48
+    let refusals = (request.names.len() - passed.len()) * (REFUSAL.len() + 3);
+    256 + objects + names_size(request) + request.names.len() * 3 + refusals
+}
+
+fn names_size(request: &Request<'_>) -> usize {
+    request.names.iter().map(|name| name.len()).sum()
 }
 
 fn separated(body: &mut Vec<u8>, positions: &[usize], mut write: impl FnMut(&mut Vec<u8>, usize)) {

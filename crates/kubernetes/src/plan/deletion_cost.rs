@@ -62,15 +62,15 @@ pub fn clear(pods: &[Arc<RemovablePod>], purpose: Purpose) -> Vec<Write> {
 /// The Pod as writes name it.
 #[must_use]
 pub fn object(pod: &RemovablePod) -> ObjectRef {
-    ObjectRef::in_namespace(Kind::Pod, &*pod.namespace, &*pod.name)
+    ObjectRef::in_namespace(Kind::Pod, &*pod.common.namespace, &*pod.name)
 }
 
 /// The ReplicaSet of a Pod, as Events are about it.
 fn regarding(pod: &RemovablePod) -> Option<Regarding> {
-    let set = pod.replica_set.as_ref()?;
+    let set = pod.common.replica_set.as_ref()?;
     Some(Regarding {
         kind: Kind::ReplicaSet,
-        namespace: Some(pod.namespace.clone()),
+        namespace: Some(pod.common.namespace.clone()),
         name: set.name.clone(),
         uid: set.uid.clone(),
     })

@@ -109,9 +109,9 @@ pub fn choose(
     pods: &[Arc<RemovablePod>],
     count: usize,
     situation: &Situation<'_>,
-) -> Result<BTreeMap<String, Cost>, Unchosen> {
+) -> Result<BTreeMap<Arc<str>, Cost>, Unchosen> {
     if let Some(pod) = pods.iter().find(|pod| pod.mark.is_users()) {
-        return Err(Unchosen::UsersCost(pod.name.clone()));
+        return Err(Unchosen::UsersCost(pod.name.to_string()));
     }
     let spread = constraints(pods, situation.around, situation.labels);
     let spread = spread.ok_or(Unchosen::Constraints)?;
@@ -131,7 +131,7 @@ pub fn choose(
     let Some(first) = pods.iter().min_by_key(|pod| (pod.goes_first, &pod.name)) else {
         return Ok(BTreeMap::new());
     };
-    let class = first.priority_class.as_deref();
+    let class = first.common.priority_class.as_deref();
     let removal = Removal {
         nodes: &loads,
         pods: &candidates,
@@ -153,7 +153,11 @@ pub fn choose(
 /// The weights of a Pod's profile: the annotated one, else that which what it uses gives it.
 fn weights<'p>(pod: &RemovablePod, loads: &[NodeLoad], situation: &Situation<'p>) -> &'p Weights {
     let profiles = &situation.policy.profiles;
-    let named = pod.profile.as_deref().and_then(|name| profiles.get(name));
+    let named = pod
+        .common
+        .profile
+        .as_deref()
+        .and_then(|name| profiles.get(name));
     named.unwrap_or_else(|| {
         let free = loads.iter().collect::<MeanLoad>().get().free();
         let threshold = situation.namespace.profile_threshold;

@@ -27,7 +27,7 @@ const DEFAULTS: [(&str, u32); 2] = [
 ];
 
 /// The labels of the nodes, by name.
-pub type NodeLabels = HashMap<Box<str>, Arc<AllLabels>, RandomState>;
+pub type NodeLabels = HashMap<Arc<str>, Arc<AllLabels>, RandomState>;
 
 /// The Pods of a namespace, which are read once for all of its ReplicaSets.
 pub type Around = Arc<Vec<Arc<RemovablePod>>>;
@@ -51,7 +51,7 @@ pub(super) fn constraints(
         let selector = spread.selector(own);
         let domain = |pod: &RemovablePod| {
             let domain = domain(pod, &spread.topology_key, labels)?;
-            selector.matches(&pod.labels).then_some(domain)
+            selector.matches(&pod.common.labels).then_some(domain)
         };
         let (counts, domains) = counted(pods, &around, domain);
         SpreadConstraint {
@@ -69,10 +69,10 @@ fn distinct(pods: &[Arc<RemovablePod>]) -> Option<Vec<Known<'_>>> {
     let mut known: Vec<Known<'_>> = Vec::new();
     let mut terms = 0;
     for pod in pods {
-        for spread in &*pod.spread {
+        for spread in &pod.common.spread {
             let is_known = known.iter().any(|&(other, of)| {
                 let is_same = std::ptr::eq(other, spread) || other == spread;
-                is_same && spread.is_same_beside(of, &pod.labels)
+                is_same && spread.is_same_beside(of, &pod.common.labels)
             });
             if is_known {
                 continue;
@@ -81,7 +81,7 @@ fn distinct(pods: &[Arc<RemovablePod>]) -> Option<Vec<Known<'_>>> {
             if known.len() == MOST_CONSTRAINTS || terms > MOST_TERMS {
                 return None;
             }
-            known.push((spread, &pod.labels));
+            known.push((spread, &pod.common.labels));
         }
     }
     Some(known)

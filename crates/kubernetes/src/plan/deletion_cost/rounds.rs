@@ -25,7 +25,7 @@ const NAMED: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     /// The costs by the UIDs of the Pods that are given one.
-    pub costs: BTreeMap<String, Cost>,
+    pub costs: BTreeMap<Arc<str>, Cost>,
     /// The replicas before and after the scale-in that it was made for.
     pub from: i32,
     pub to: i32,
@@ -38,7 +38,7 @@ struct Round {
     wanted: Timestamp,
     is_told: bool,
     /// The UIDs of the Pods whose cost could not be written since the choice.
-    failed: HashSet<String>,
+    failed: HashSet<Arc<str>>,
 }
 
 /// The writes that bring the Pods of a ReplicaSet in line with its choice.
@@ -147,7 +147,7 @@ impl Rounds {
             .since
             .is_some_and(|since| now.duration_since(since) >= OVER);
         let is_over = |pod: &&Arc<RemovablePod>| {
-            let set = pod.replica_set.as_ref();
+            let set = pod.common.replica_set.as_ref();
             !set.is_some_and(|set| self.sets.contains_key(&set.uid))
         };
         let over = marked.iter().filter(|pod| looked && is_over(pod));
@@ -195,7 +195,7 @@ impl Round {
             .iter()
             .filter_map(|pod| Some((pod, self.chosen.costs.get(&pod.uid)?)));
         let unseen = chosen.filter(|(pod, cost)| pod.mark.given() != Some(**cost));
-        unseen.map(|(pod, _)| pod.uid.as_str())
+        unseen.map(|(pod, _)| &*pod.uid)
     }
 }
 

@@ -99,7 +99,7 @@ fn chosen(
     let costs = choose(pods, count, &situation)?;
     let mut all: Vec<_> = costs
         .into_iter()
-        .map(|(uid, cost)| (uid, cost.cost, cost.ground))
+        .map(|(uid, cost)| (uid.to_string(), cost.cost, cost.ground))
         .collect();
     all.sort_by_key(|(_, cost, _)| *cost);
     Ok(all)
@@ -307,7 +307,7 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
             ground: Ground::Balance,
         };
         Chosen {
-            costs: BTreeMap::from([(uid.to_owned(), cost)]),
+            costs: BTreeMap::from([(uid.into(), cost)]),
             from: 3,
             to: 2,
         }

@@ -28,7 +28,7 @@ use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::deletion_cost::{self, NodeLabels, Situation};
 use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::removable_pod::{Mark, RemovablePod};
+use evenkeel_kubernetes::removable_pod::{Common, Mark, RemovablePod};
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
 
 /// What one point of the extender counts beside kube-scheduler's own: its weight as shipped, times what
@@ -142,16 +142,16 @@ impl Evenkeel {
     fn removable(&self, pod: &Leaving<'_>) -> RemovablePod {
         let template = &self.templates[pod.subject.index];
         RemovablePod {
-            namespace: pod.subject.name.namespace().to_owned(),
-            name: pod.subject.name.name().to_owned(),
-            uid: uid(pod.subject.id),
-            replica_set: None,
-            node: pod.node.map(|node| self.names[node].to_string()),
-            labels: Arc::default(),
-            spread: Arc::from([]),
+            name: pod.subject.name.name().into(),
+            uid: uid(pod.subject.id).into(),
+            node: pod.node.map(|node| Arc::clone(&self.names[node])),
             goes_first: !pod.is_ready,
-            profile: template.declared_profile().map(str::to_owned),
-            priority_class: template.spec.priority_class_name.clone(),
+            common: Arc::new(Common {
+                namespace: pod.subject.name.namespace().to_owned(),
+                profile: template.declared_profile().map(str::to_owned),
+                priority_class: template.spec.priority_class_name.clone(),
+                ..Common::default()
+            }),
             mark: Mark::default(),
         }
     }
@@ -263,7 +263,7 @@ impl LoadPolicy for Evenkeel {
         let costs = costs.unwrap_or_default();
         let mut first: Vec<(i32, PodId)> = pods
             .iter()
-            .filter_map(|pod| match costs.get(&uid(pod.subject.id)) {
+            .filter_map(|pod| match costs.get(uid(pod.subject.id).as_str()) {
                 Some(given) => Some((given.cost, pod.subject.id)),
                 None => (!pod.is_ready).then_some((i32::MIN, pod.subject.id)),
             })
