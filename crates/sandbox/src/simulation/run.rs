@@ -69,7 +69,6 @@ impl<'a> Run<'a> {
         } = given;
         let (nodes, simulation) = (&scenario.nodes[..], &scenario.simulation);
         let random = Random::new(seed);
-        let percentage = simulation.percentage_of_nodes_to_score;
         let pods = Pods::new(
             workloads.to_vec(),
             nodes.len(),
@@ -88,7 +87,7 @@ impl<'a> Run<'a> {
             policy,
             agenda,
             pods,
-            scheduler: Scheduler::new(nodes, workloads, percentage, random),
+            scheduler: Scheduler::new(nodes, workloads, simulation.nodes_to_score, random),
             monitoring: Monitoring::new(Timing {
                 interval: simulation.interval,
                 window: simulation.window,

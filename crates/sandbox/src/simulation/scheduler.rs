@@ -13,27 +13,28 @@ use crate::scenario::{NodeShape, Workload};
 #[cfg(test)]
 use crate::scheduler::plugins::NodeRequest;
 use crate::scheduler::plugins::{self, Window};
+use evenkeel_core::placement::NodesToScore;
 use evenkeel_core::random::Random;
 
 /// The state of kube-scheduler in a run.
 pub(super) struct Scheduler {
     placement: Placement,
     window: Window,
-    enough: usize,
+    to_score: NodesToScore,
 }
 
 impl Scheduler {
     pub(super) fn new(
         nodes: &[NodeShape],
         workloads: &[std::sync::Arc<Workload>],
-        percentage: usize,
+        to_score: NodesToScore,
         random: Random,
     ) -> Self {
         let templates = workloads.iter().map(|workload| &**workload);
         Self {
             placement: Placement::new(nodes, templates, random),
             window: Window::default(),
-            enough: Window::enough(nodes.len(), percentage),
+            to_score,
         }
     }
 
@@ -58,7 +59,7 @@ impl Scheduler {
         let (placement, all) = (&self.placement, self.placement.nodes().len());
         let mut feasible = self
             .window
-            .find(all, self.enough, |node| placement.takes(pod.index, node));
+            .find(all, self.to_score, |node| placement.takes(pod.index, node));
         if !feasible.is_empty() {
             policy.filter(pod, &mut feasible, now);
         }

@@ -129,7 +129,7 @@ impl Found<'_> {
             total: score.map(|(score, _)| score.total),
             score: sent,
             modelled_in_tree: in_tree,
-            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * in_tree::EXTENDER_WEIGHT),
+            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * in_tree::POINT),
         }
     }
 

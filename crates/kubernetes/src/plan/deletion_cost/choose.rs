@@ -11,6 +11,7 @@ use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
 
 use super::constraints::{Around, MOST_CONSTRAINTS, NodeLabels, constraints};
+use crate::annotations::POD_DELETION_COST;
 use crate::extender::judgement::headroom_for;
 use crate::namespace_policy::NamespacePolicy;
 use crate::removable_pod::{Cost, RemovablePod};
@@ -60,8 +61,8 @@ pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> us
 pub enum Unchosen {
     /// A Pod carries a cost that is not Evenkeel's.
     #[error(
-        "Pod {0} has a controller.kubernetes.io/pod-deletion-cost of its own, which is left in force: none of \
-         this ReplicaSet is given another"
+        "Pod {0} has a {key} of its own, which is left in force: none of this ReplicaSet is given another",
+        key = POD_DELETION_COST
     )]
     UsersCost(String),
     /// Its Pods belong to no ReplicaSet, whose controller alone reads costs.
