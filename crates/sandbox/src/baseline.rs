@@ -455,6 +455,35 @@ mod tests {
     }
 
     #[test]
+    fn the_books_hold_what_is_there_while_a_node_is_lost_and_found() {
+        let minutes = SignedDuration::from_mins;
+        let losses = vec![(minutes(30), minutes(40)), (minutes(60), minutes(61))];
+        let mut plain = Baseline::new(Settings {
+            losses,
+            ..settings(2)
+        });
+        for minute in 0..90 {
+            plain.advance(minutes(minute));
+            let counted = plain.placement.nodes().iter().map(|node| node.pods);
+            for (node, counted) in counted.enumerate() {
+                let here = plain.pods.iter().filter(|pod| pod.node == Some(node));
+                assert_eq!(here.count(), usize::try_from(counted).unwrap(), "{minute}");
+            }
+            let (lost, there) = (
+                plain.is_lost(minutes(minute)),
+                &plain.placement.nodes()[LOST],
+            );
+            assert!(!lost || there.pods == 0, "{minute}");
+            assert_eq!(there.unschedulable, lost, "{minute}");
+            for index in 0..plain.wanted.len() {
+                let here = plain.pods.iter().filter(|pod| pod.stays_in(index));
+                assert_eq!(here.count(), plain.staying.newest_first(index).count());
+            }
+        }
+        assert!(plain.placement.nodes()[LOST].pods > 0);
+    }
+
+    #[test]
     fn what_evenkeel_scales_directly_has_an_hpa_without_it() {
         let text = include_str!("../../../examples/scenarios/direct.yaml");
         let shop = include_str!("../../../examples/traces/shop.csv");
