@@ -19,7 +19,7 @@ use crate::pod::Pod;
 use evenkeel_core::placement::balance::{self, NodeScore};
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::placement::{NodeLoad, headroom};
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 pub use node::{NodeExplanation, ResourceExplanation, Resourced};
 
@@ -87,7 +87,7 @@ pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Ex
     let mut filtered = decide::filter(&asked, call, &VerdictCache::default());
     let judgement = Judgement::if_judged(pod, call);
     let rule = |name: &Cow<'_, str>| {
-        table.get(name).map_or(0, |node| {
+        table.get(name).map_or(ResourceSet::NONE, |node| {
             headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
         })
     };
@@ -115,7 +115,7 @@ pub fn explain_filter(request: &Request<'_>, call: &Call<'_>) -> Explanation {
 pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation {
     // All nodes that prioritize is asked about have passed.
     let filtered = Filtered {
-        refused: vec![0; request.names.len()],
+        refused: vec![ResourceSet::NONE; request.names.len()],
         exemption: None,
         relaxed: false,
         nominated: false,

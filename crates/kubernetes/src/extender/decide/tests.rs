@@ -11,7 +11,7 @@ use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Setti
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::placement::{NoHeadroom, NodesToScore};
 use evenkeel_core::profile::ProfileTable;
-use evenkeel_core::units::Ratio;
+use evenkeel_core::units::{Ratio, ResourceSet};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -197,7 +197,10 @@ fn a_cluster_that_is_not_seen_is_not_judged() {
     ] {
         let call = call(snapshot, &policy);
         let found = filtered(&plain(), &["full", "new"], &call);
-        assert_eq!((found.exemption, found.refused), (Some(why), vec![0, 0]));
+        assert_eq!(
+            (found.exemption, found.refused),
+            (Some(why), vec![ResourceSet::NONE; 2])
+        );
         let body = body(&plain(), &["full", "new"]);
         let found = prioritize(&Request::parse(&body).unwrap(), &call);
         assert_eq!((found.exemption, found.scores), (Some(why), vec![0, 0]));
