@@ -14,7 +14,7 @@ use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::placement::node_table::{MeanLoad, Near};
 use evenkeel_core::placement::ranking::{self, Ranking};
 use evenkeel_core::placement::{NodeLoad, Policy, balance, headroom, in_tree};
-use evenkeel_core::profile::{self, Weights};
+use evenkeel_core::profile::{self, Choice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
@@ -241,8 +241,9 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         .collect();
     let nodes = positions.iter().flatten();
     let loads: Vec<NodeLoad> = nodes.filter_map(|&at| Some(set.at(at)?.load)).collect();
-    let (profile, weights) = weights_for(&request.pod, &judgement, &loads, call.policy);
-    let mut known = balance::scores(&loads, &demand, weights, call.policy.scoring).into_iter();
+    let profile = profile_of(&request.pod, &judgement, &loads, call.policy);
+    let scores = balance::scores(&loads, &demand, profile.weights, call.policy.scoring);
+    let mut known = scores.into_iter();
     let exact: Vec<Option<f64>> = positions
         .iter()
         .map(|position| position.and_then(|_| known.next()))
@@ -254,7 +255,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         exemption: None,
         best,
         near: set.near(near),
-        profile: Some(profile),
+        profile: Some(profile.name.to_owned()),
         demand: Some(demand),
     }
 }
@@ -282,26 +283,18 @@ pub(super) fn ranked(
     })
 }
 
-/// The profile of a Pod and its weights: the annotated one, else that which the candidate nodes
-/// give.
-pub(super) fn weights_for<'p>(
-    pod: &Pod,
+/// The profile of a Pod: the annotated one, else that which the candidate nodes give.
+pub(super) fn profile_of<'a>(
+    pod: &'a Pod,
     judgement: &Judgement<'_>,
     candidates: &[NodeLoad],
-    policy: &'p Policy,
-) -> (String, &'p Weights) {
-    if let Some(name) = pod.annotated_profile()
-        && let Some(weights) = policy.profiles.get(name)
-    {
-        return (name.to_owned(), weights);
-    }
-    let mean = candidates.iter().collect::<MeanLoad>().get();
-    let threshold = judgement
-        .namespace
-        .profile_threshold
-        .unwrap_or(policy.profile_threshold);
-    let class = profile::classify(&judgement.demand.amounts, &mean.free(), threshold).profile;
-    (class.to_string(), policy.profiles.built_in(class))
+    policy: &'a Policy,
+) -> Choice<'a> {
+    policy.profiles.choose(pod.annotated_profile(), || {
+        let mean = candidates.iter().collect::<MeanLoad>().get();
+        let threshold = judgement.namespace.threshold(policy);
+        profile::classify(&judgement.demand.amounts, &mean.free(), threshold)
+    })
 }
 
 #[cfg(test)]

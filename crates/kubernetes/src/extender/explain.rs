@@ -148,7 +148,7 @@ fn explained(
     let asked = request.names.iter().enumerate();
     let known = asked.filter_map(|(at, name)| {
         let position = call.snapshot.nodes.position(name)?;
-        let refused = filtered.refused.get(at).copied().unwrap_or(0);
+        let refused = filtered.refused.get(at).copied().unwrap_or_default();
         Some((position, call.snapshot.nodes.at(position)?, refused))
     });
     let mut nodes: Vec<NodeExplanation> = known
@@ -213,10 +213,9 @@ impl<'a> Scores<'a> {
         // Where none is scored, the profile is that which all nodes together give.
         let all: Vec<NodeLoad> = table.iter().map(|node| node.load).collect();
         let candidates = if loads.is_empty() { &all } else { &loads };
-        let (profile, weights) =
-            decide::weights_for(&request.pod, judgement, candidates, call.policy);
+        let profile = decide::profile_of(&request.pod, judgement, candidates, call.policy);
         let demand = &judgement.demand.assumed;
-        let details = balance::detail(&loads, demand, weights, call.policy.scoring);
+        let details = balance::detail(&loads, demand, profile.weights, call.policy.scoring);
         let mut known = details.iter();
         let exact: Vec<Option<f64>> = asked
             .iter()
@@ -233,8 +232,8 @@ impl<'a> Scores<'a> {
             best: ranking
                 .best
                 .and_then(|at| Some(request.names.get(at)?.to_string())),
-            profile,
-            weights: *weights.get(),
+            profile: profile.name.to_owned(),
+            weights: *profile.weights.get(),
         }
     }
 

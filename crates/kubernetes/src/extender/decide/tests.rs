@@ -410,6 +410,22 @@ fn pods_that_ask_for_nothing_are_spread_and_refused_nowhere_for_it() {
 }
 
 #[test]
+fn a_resource_is_dominant_from_the_namespaces_share_where_it_has_one() {
+    let (mut snapshot, policy) = (snapshot(&[("a", 0), ("b", 0)]), policy());
+    for (annotation, expected) in [(None, "normal"), (Some("0.05"), "compute")] {
+        let shop = json!({"evenkeel.dev/enabled": "true"});
+        let mut shop = shop.as_object().unwrap().clone();
+        shop.extend(
+            annotation.map(|share| ("evenkeel.dev/profile-threshold".into(), json!(share))),
+        );
+        snapshot.namespaces = namespaces(&Value::Object(shop));
+        let body = body(&plain(), &["a", "b"]);
+        let found = prioritize(&Request::parse(&body).unwrap(), &call(&snapshot, &policy));
+        assert_eq!(found.profile.as_deref(), Some(expected), "{annotation:?}");
+    }
+}
+
+#[test]
 fn an_annotated_profile_counts_if_it_is_known() {
     let snapshot = snapshot(&[("a", 500), ("b", 100)]);
     let policy = policy();

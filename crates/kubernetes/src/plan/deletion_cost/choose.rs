@@ -152,14 +152,18 @@ pub fn choose(
 }
 
 /// The weights of a Pod's profile: the annotated one, else that which what it uses gives it.
-fn weights<'p>(pod: &RemovablePod, loads: &[NodeLoad], situation: &Situation<'p>) -> &'p Weights {
-    let profiles = &situation.policy.profiles;
-    let named = pod.profile.as_deref().and_then(|name| profiles.get(name));
-    named.unwrap_or_else(|| {
+fn weights<'a>(
+    pod: &'a RemovablePod,
+    loads: &[NodeLoad],
+    situation: &Situation<'a>,
+) -> &'a Weights {
+    let Situation {
+        policy, namespace, ..
+    } = situation;
+    let choice = policy.profiles.choose(pod.profile.as_deref(), || {
         let free = loads.iter().collect::<MeanLoad>().get().free();
-        let threshold = situation.namespace.profile_threshold;
-        let threshold = threshold.unwrap_or(situation.policy.profile_threshold);
         let usage = (situation.usage)(&pod.uid);
-        profiles.built_in(profile::classify(&usage, &free, threshold).profile)
-    })
+        profile::classify(&usage, &free, namespace.threshold(policy))
+    });
+    choice.weights
 }
