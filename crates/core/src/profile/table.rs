@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_pod_has_the_profile_that_is_named_for_it_where_there_is_one_and_else_what_is_found() {
         let own = Weights::built_in(Profile::Io);
-        let table = ProfileTable::default().with("batch", own.clone());
+        let table = ProfileTable::default().with("batch", own);
         let found = Classification {
             profile: Profile::Network,
             shares: Resources::default(),
