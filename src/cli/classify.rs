@@ -127,10 +127,9 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
     let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
     let opted_in = snapshot.map(|snapshot| snapshot.opt_in(pod.namespace()));
     let threshold = match opted_in {
-        Some(OptIn::In(namespace)) => namespace.profile_threshold,
-        _ => None,
+        Some(OptIn::In(namespace)) => namespace.threshold(policy),
+        _ => policy.profile_threshold,
     };
-    let threshold = threshold.unwrap_or(policy.profile_threshold);
     if matches!(opted_in, Some(OptIn::Unknown | OptIn::Out)) {
         warnings.push(format!(
             "namespace {} has not opted in: admission leaves this Pod as it is",
@@ -140,8 +139,9 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
     let mean = snapshot.map_or_else(reference_node, |snapshot| snapshot.nodes.mean());
     let class = profile::classify(&asked.amounts, &mean.free(), threshold);
     let declared = pod.declared_profile();
-    let known = declared.filter(|name| policy.profiles.get(name).is_some());
-    if let (Some(given), None) = (declared, known) {
+    let choice = policy.profiles.choose(declared, || class);
+    let is_declared = choice.classification.is_none();
+    if let Some(given) = declared.filter(|_| !is_declared) {
         let names: Vec<&str> = policy.profiles.names().collect();
         warnings.push(format!(
             "annotation evenkeel.dev/profile: {given:?} is not accepted, the default applies: {}",
@@ -159,8 +159,8 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
         kind,
         namespace: pod.namespace().to_owned(),
         name: pod.name().to_owned(),
-        profile: known.map_or_else(|| class.profile.to_string(), str::to_owned),
-        profile_source: known.map_or("requests", |_| "declared"),
+        profile: choice.name.to_owned(),
+        profile_source: if is_declared { "declared" } else { "requests" },
         threshold: threshold.get(),
         resources: Resourced(Resources::from_fn(part)),
         warnings,

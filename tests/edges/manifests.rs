@@ -17,6 +17,7 @@ use evenkeel::cluster::access::{self, Identity, Need, Scope};
 use evenkeel::config::{Config, Sources};
 use evenkeel::server::MetricsAuthentication;
 use evenkeel::service::Ending;
+use evenkeel_core::placement::in_tree::EXTENDER_WEIGHT;
 use evenkeel_kubernetes::plan::Operation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
@@ -133,7 +134,7 @@ fn the_scheduler_calls_the_paths_that_are_served() {
     assert_eq!(path("bindVerb"), code::BIND);
     assert_eq!(config["percentageOfNodesToScore"], 100);
     let expected = json!({
-        "weight": 5, "nodeCacheCapable": true, "ignorable": true, "httpTimeout": "200ms",
+        "weight": EXTENDER_WEIGHT, "nodeCacheCapable": true, "ignorable": true, "httpTimeout": "200ms",
         "enableHTTPS": true,
     });
     for (field, value) in expected.as_object().unwrap() {

@@ -8,6 +8,7 @@ mod convert;
 mod rate;
 mod ratio;
 mod resource;
+mod resource_set;
 
 pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
 pub use convert::{
@@ -17,3 +18,4 @@ pub use evenkeel_quantity::{Quantity, QuantityError, QuantityFormat};
 pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};
 pub use resource::{AmountError, Resource, Resources, UnknownResource};
+pub use resource_set::ResourceSet;

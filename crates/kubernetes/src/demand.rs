@@ -19,6 +19,7 @@ use super::annotations::{
 };
 use super::pod::Pod;
 use super::requests;
+use evenkeel_core::placement::in_tree::{ASSUMED_CPU, ASSUMED_MEMORY};
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 
 /// The source of one number of a demand.
@@ -205,12 +206,6 @@ impl Demand {
     }
 }
 
-/// What kube-scheduler assumes of a container that asks for no cpu: 100 millicores.
-const ASSUMED_MILLICORES: u64 = 100;
-
-/// The same of memory: 200 MiB.
-const ASSUMED_BYTES: u64 = 200 << 20;
-
 /// The demand of a Pod by its own spec and annotations, of which admission has written what other
 /// Pods of its workload used.
 #[must_use]
@@ -260,8 +255,8 @@ pub(crate) fn demand_beside(
     let amounts = parts.map(|(amount, _)| amount);
     let together = requests::running_together(&pod.spec);
     let unrequested = Resources::from_fn(|resource| match resource {
-        Resource::Cpu => Amount::new(ASSUMED_MILLICORES.saturating_mul(together)),
-        Resource::Memory => Amount::new(ASSUMED_BYTES.saturating_mul(together)),
+        Resource::Cpu => ASSUMED_CPU.saturating_mul(together),
+        Resource::Memory => ASSUMED_MEMORY.saturating_mul(together),
         Resource::NetworkIo | Resource::DiskIo | Resource::Disk => Amount::ZERO,
     });
     let assumed = Resources::from_fn(|resource| match parts[resource].1 {

@@ -10,7 +10,7 @@ use super::annotations::{
 };
 use super::duration;
 use super::scaling_policy::{ACCEPTED_RISK, SCALING_MODE};
-use evenkeel_core::placement::NoHeadroom;
+use evenkeel_core::placement::{NoHeadroom, Policy};
 use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::Ratio;
 
@@ -55,6 +55,12 @@ impl NamespacePolicy {
             risk: ACCEPTED_RISK.read(annotations, &mut invalid),
         };
         (policy, invalid)
+    }
+
+    /// The share from which a resource is dominant here, `[CLBP] (4.2)`: the namespace's own, else the cluster's.
+    #[must_use]
+    pub fn threshold(&self, policy: &Policy) -> Ratio {
+        self.profile_threshold.unwrap_or(policy.profile_threshold)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The scenario without Evenkeel: the default scheduler and a plain HPA over the same [`Engine`]
 //! that `dev` runs, in steps of virtual time.
 //!
-//! Only decisions stand here: how many Pods there are, on which node each goes, and what the HPA
-//! wants. Load, start-up, noise and measurements are the engine's, and with the same lags of the
-//! control plane and the same lost nodes a run with Evenkeel differs in decisions only.
+//! Only when decisions are taken stands here: how many Pods there are, when each is placed, and what the HPA
+//! wants. Load, start-up, noise and measurements are the engine's, and who takes a Pod is `placement`'s; with the
+//! same lags of the control plane and the same lost nodes a run with Evenkeel differs in decisions only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,10 @@ use crate::engine::requests::Counted;
 use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, Engine, STEP};
 use crate::lifecycle::Lifecycle;
-use crate::scenario::{NodeShape, Scale, ScaleBy, Scenario, Workload};
-use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
+use crate::ordinals::Ordinals;
+use crate::placement::Placement;
+use crate::scenario::{Scale, ScaleBy, Scenario, Workload};
+use crate::scheduler::plugins;
 use crate::scrape::{Sample, Timing};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
@@ -68,14 +70,15 @@ pub struct Baseline {
     settings: Settings,
     engine: Engine,
     next: SignedDuration,
-    random: Random,
+    placement: Placement,
     pods: Vec<Pod>,
+    /// The names of the Pods that stay.
+    staying: Ordinals<PodName>,
     /// Pods made so far, by workload.
     made: Vec<usize>,
     wanted: Vec<u32>,
     autoscalers: Vec<Option<Autoscaler>>,
     next_sync: SignedDuration,
-    decisions: u64,
 }
 
 impl Pod {
@@ -98,13 +101,17 @@ impl Baseline {
         Self {
             engine: Engine::new(settings.scenario.clone(), settings.seed, settings.line),
             next: SignedDuration::ZERO,
-            random: Random::new(settings.seed),
+            placement: Placement::new(
+                &settings.scenario.nodes,
+                workloads,
+                Random::new(settings.seed),
+            ),
             pods: Vec::new(),
+            staying: Ordinals::new(),
             made: vec![0; workloads.len()],
             wanted: workloads.iter().map(|workload| workload.replicas).collect(),
             autoscalers: workloads.iter().map(autoscaler).collect(),
             next_sync: settings.lags.sync,
-            decisions: 0,
             settings,
         }
     }
@@ -144,13 +151,14 @@ impl Baseline {
         if let Some(node) = self.settings.scenario.nodes.get(LOST) {
             self.engine.set_lost(&node.name, lost);
         }
+        self.placement.close(LOST, lost);
         if lost {
-            self.pods.retain(|pod| pod.node != Some(LOST));
+            self.keep(|pod| pod.node != Some(LOST));
         }
         self.control(at);
         let names: BTreeSet<&PodName> = self.pods.iter().map(|pod| &pod.name).collect();
         self.engine.retain(|pod| names.contains(pod));
-        self.schedule(at, lost);
+        self.schedule(at);
         self.engine.step(at);
         if at >= self.next_sync {
             self.next_sync = self.next_sync.saturating_add(self.settings.lags.sync);
@@ -165,64 +173,83 @@ impl Baseline {
 
     /// Makes and ends Pods until there are as many as wanted; the newest end first.
     fn control(&mut self, at: SignedDuration) {
-        for (index, workload) in self.settings.scenario.workloads.iter().enumerate() {
-            if workload.arrival > at {
+        for index in 0..self.settings.scenario.workloads.len() {
+            if self.settings.scenario.workloads[index].arrival > at {
                 continue;
             }
-            let wanted = self.wanted[index];
-            let ours = self.pods.iter_mut().filter(|pod| pod.stays_in(index));
-            for pod in ours.filter(|pod| pod.ordinal >= wanted) {
+            let wanted = usize::try_from(self.wanted[index]).unwrap_or(usize::MAX);
+            let have = self.staying.newest_first(index).count();
+            let going = self.staying.newest_first(index);
+            let going: Vec<PodName> = going.take(have.saturating_sub(wanted)).cloned().collect();
+            let ours = |pod: &&mut Pod| going.contains(&pod.name);
+            for pod in self.pods.iter_mut().filter(ours) {
+                self.staying.remove(index, pod.ordinal);
                 self.engine.settled(&pod.name, at);
                 // One that runs nowhere has nothing to finish.
                 pod.gone = Some(self.engine.delete(&pod.name, at).unwrap_or(at));
             }
-            let here = self.pods.iter().filter(|pod| pod.stays_in(index));
-            let have: BTreeSet<u32> = here.map(|pod| pod.ordinal).collect();
-            for ordinal in (0..wanted).filter(|ordinal| !have.contains(ordinal)) {
-                let (namespace, name) = (&workload.namespace, &workload.name);
-                let number = self.made[index];
-                let lag = self.settings.lags.of(namespace, name, number);
-                self.made[index] += 1;
-                self.pods.push(Pod {
-                    workload: index,
-                    ordinal,
-                    name: PodName::new(namespace, &format!("{name}-{number}")),
-                    due: at.saturating_add(lag),
-                    refused: false,
-                    node: None,
-                    gone: None,
-                });
+            let missing = wanted.saturating_sub(have);
+            for ordinal in self.staying.free(index, missing) {
+                self.make(index, ordinal, at);
             }
         }
-        self.pods
-            .retain(|pod| pod.gone.is_none_or(|gone| at < gone));
+        self.keep(|pod| pod.gone.is_none_or(|gone| at < gone));
     }
 
-    fn schedule(&mut self, at: SignedDuration, lost: bool) {
-        let mut nodes = self.requested();
+    fn make(&mut self, index: usize, ordinal: u32, at: SignedDuration) {
+        let Workload {
+            namespace, name, ..
+        } = &self.settings.scenario.workloads[index];
+        let number = self.made[index];
+        self.made[index] += 1;
+        let lag = self.settings.lags.of(namespace, name, number);
+        let name = PodName::new(namespace, &format!("{name}-{number}"));
+        self.staying.insert(index, ordinal, name.clone());
+        self.pods.push(Pod {
+            workload: index,
+            ordinal,
+            name,
+            due: at.saturating_add(lag),
+            refused: false,
+            node: None,
+            gone: None,
+        });
+    }
+
+    /// Forgets all Pods but those to keep, with what they request and the ordinals that they have.
+    fn keep(&mut self, keep: impl Fn(&Pod) -> bool) {
+        for pod in self.pods.extract_if(.., |pod| !keep(pod)) {
+            if let Some(node) = pod.node {
+                self.placement.remove(pod.workload, node);
+            }
+            if pod.gone.is_none() {
+                self.staying.remove(pod.workload, pod.ordinal);
+            }
+        }
+    }
+
+    fn schedule(&mut self, at: SignedDuration) {
         for pod in &mut self.pods {
             // One that is due before the next step is placed between the two.
             if pod.node.is_some() || pod.gone.is_some() || pod.due >= at.saturating_add(STEP) {
                 continue;
             }
-            let workload = &self.settings.scenario.workloads[pod.workload];
-            let request = PodRequest {
-                requests: workload.demand,
-                ..PodRequest::default()
-            };
-            let choice = self.random.stream("tie").unit(self.decisions);
-            self.decisions += 1;
-            let Some(node) = place(&request, &nodes, lost, choice) else {
+            let choice = self.placement.draw();
+            let feasible = self.placement.feasible(pod.workload);
+            let sums = self.placement.sums(pod.workload, &feasible);
+            let Some(chosen) = plugins::best(&sums, choice) else {
                 pod.refused = true;
                 self.engine.refused(&pod.name, at);
                 continue;
             };
-            nodes[node].add(&workload.demand);
+            let node = feasible[chosen];
+            self.placement.add(pod.workload, node);
             pod.node = Some(node);
+            let workload = &self.settings.scenario.workloads[pod.workload];
             let bound = BoundPod {
                 pod: pod.name.clone(),
                 app: workload.name.clone(),
-                node: nodes[node].name.clone(),
+                node: self.settings.scenario.nodes[node].name.clone(),
                 demand: workload.demand,
                 containers: Vec::new(),
             };
@@ -230,23 +257,6 @@ impl Baseline {
             self.engine.bind(&bound, since);
             self.engine.settled(&pod.name, at);
         }
-    }
-
-    /// The nodes with the requests of the Pods on them.
-    fn requested(&self) -> Vec<NodeRequest> {
-        let empty = |shape: &NodeShape| NodeRequest {
-            name: shape.name.clone(),
-            allocatable: shape.capacity,
-            max_pods: shape.pods,
-            ..NodeRequest::default()
-        };
-        let mut nodes: Vec<NodeRequest> = self.settings.scenario.nodes.iter().map(empty).collect();
-        for pod in &self.pods {
-            if let Some(node) = pod.node {
-                nodes[node].add(&self.settings.scenario.workloads[pod.workload].demand);
-            }
-        }
-        nodes
     }
 
     fn scale(&mut self, at: SignedDuration) {
@@ -359,17 +369,6 @@ fn usage(pod: String, sample: Sample) -> PodMetrics {
     autoscaler::metrics(pod, ResourceName::Cpu, measured)
 }
 
-/// The node that kube-scheduler would take; none that is lost.
-fn place(pod: &PodRequest, nodes: &[NodeRequest], lost: bool, choice: f64) -> Option<usize> {
-    let feasible: Vec<usize> = (0..nodes.len())
-        .filter(|&node| !(lost && node == LOST))
-        .filter(|&node| plugins::refusals(pod, &nodes[node]).is_empty())
-        .collect();
-    let candidates: Vec<&NodeRequest> = feasible.iter().map(|&node| &nodes[node]).collect();
-    let scores = plugins::scores(pod, &candidates);
-    plugins::best(&scores, choice).map(|position| feasible[position])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -453,6 +452,35 @@ mod tests {
             "{summary:#?}"
         );
         assert!(summary.seconds_over_line > 0.0, "{summary:#?}");
+    }
+
+    #[test]
+    fn the_books_hold_what_is_there_while_a_node_is_lost_and_found() {
+        let minutes = SignedDuration::from_mins;
+        let losses = vec![(minutes(30), minutes(40)), (minutes(60), minutes(61))];
+        let mut plain = Baseline::new(Settings {
+            losses,
+            ..settings(2)
+        });
+        for minute in 0..90 {
+            plain.advance(minutes(minute));
+            let counted = plain.placement.nodes().iter().map(|node| node.pods);
+            for (node, counted) in counted.enumerate() {
+                let here = plain.pods.iter().filter(|pod| pod.node == Some(node));
+                assert_eq!(here.count(), usize::try_from(counted).unwrap(), "{minute}");
+            }
+            let (lost, there) = (
+                plain.is_lost(minutes(minute)),
+                &plain.placement.nodes()[LOST],
+            );
+            assert!(!lost || there.pods == 0, "{minute}");
+            assert_eq!(there.unschedulable, lost, "{minute}");
+            for index in 0..plain.wanted.len() {
+                let here = plain.pods.iter().filter(|pod| pod.stays_in(index));
+                assert_eq!(here.count(), plain.staying.newest_first(index).count());
+            }
+        }
+        assert!(plain.placement.nodes()[LOST].pods > 0);
     }
 
     #[test]

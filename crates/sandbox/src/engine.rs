@@ -24,12 +24,13 @@ use self::pods::{RunningPod, unknown_workload};
 use self::requests::{Counted, RequestRate, Requests};
 use self::summary::{Summary, SummaryBuilder};
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::load::{self, NodeUse, Served, Used};
+use crate::load::{NodeUse, Served};
 use crate::scenario::{NodeShape, Scenario, Workload};
 use crate::scrape::{Exporter, Sample, Scraper, Timing};
+use crate::usage::{self, PodNow, Usage};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
-use evenkeel_core::units::{Ratio, Resources};
+use evenkeel_core::units::Ratio;
 
 /// One step in virtual time: shorter than anything that happens in a Pod's life.
 pub const STEP: SignedDuration = SignedDuration::from_secs(5);
@@ -53,13 +54,6 @@ pub struct Engine {
     requests: Requests,
     summary: SummaryBuilder,
     stepped: Option<SignedDuration>,
-}
-
-/// Use of a node's resources by one Pod, before the node's capacity limits it.
-struct PodUse<'a> {
-    pod: &'a PodName,
-    node: &'a str,
-    wanted: Used,
 }
 
 impl Engine {
@@ -105,6 +99,7 @@ impl Engine {
         let cached = !self.images.insert((bound.node.clone(), image));
         let lifecycle = Lifecycle::new(&workload.startup, at, cached);
         let running = RunningPod {
+            place: self.nodes.iter().position(|node| node.name == bound.node),
             node: bound.node.clone(),
             noise: self.noise_of(&workload),
             index,
@@ -170,8 +165,17 @@ impl Engine {
     /// Lets time pass until `at`.
     pub fn step(&mut self, at: SignedDuration) -> Loads {
         let passed = at.saturating_sub(self.stepped.replace(at).unwrap_or(at));
-        self.open(at);
-        let served = self.served(at);
+        let pods = self.pods.iter();
+        let there = pods.filter(|(_, running)| !self.lost.contains(&running.node));
+        let pods: Vec<PodNow<'_, PodName>> = there
+            .filter_map(|(name, running)| running.now(name, at))
+            .collect();
+        let ready = usage::ready(&pods, self.workloads.len());
+        let with_ready = (0..ready.len()).filter(|&index| ready[index] > 0);
+        self.opened.extend(with_ready);
+        let served = self.served(&ready, at);
+        let arrived: Vec<Served> = served.iter().map(|one| one.unwrap_or_default()).collect();
+        let usage = usage::of(pods, &self.nodes, &arrived, at);
         for served in served.iter().flatten() {
             self.summary.requests(served.offered, served.lost, passed);
         }
@@ -179,23 +183,25 @@ impl Engine {
         let scaled = self.pods.values();
         let scaled = scaled.filter(|pod| pod.workload.scale.is_some()).count();
         self.summary.replicas(scaled, passed);
-        let uses = pod_uses(&self.pods, &self.lost, &served, at);
-        let nodes: Vec<NodeUse> = self
-            .nodes
-            .iter()
-            .map(|shape| use_of(shape, &uses))
-            .collect();
+        let loads = Loads {
+            nodes: self.node_loads(&usage.nodes),
+            workloads: self.workload_loads(&served, &ready),
+        };
+        self.scrape(usage, at);
+        loads
+    }
+
+    /// Lets the backend read what answers it, and counts the use of the nodes that are there.
+    fn scrape(&mut self, usage: Usage<PodName>, at: SignedDuration) {
         let interval = self.timing.interval;
-        let granted = granted(&uses, &self.nodes, &nodes).map(|(pod, used)| {
+        let granted = usage.pods.into_iter().map(|(pod, used)| {
             let phase = self.pods.get(&pod).map(|running| running.phase(interval));
             let phase = phase.unwrap_or_default();
             (pod, Exporter { used, phase })
         });
         self.pod_scraper.observe(at, granted);
-        let answering: Vec<(&NodeShape, NodeUse)> = self
-            .nodes
-            .iter()
-            .zip(nodes.iter().copied())
+        let nodes = self.nodes.iter().zip(usage.nodes);
+        let answering: Vec<(&NodeShape, NodeUse)> = nodes
             .filter(|(shape, _)| !self.lost.contains(&shape.name))
             .collect();
         let seen = answering.iter();
@@ -210,10 +216,6 @@ impl Engine {
         self.node_scraper.observe(at, seen);
         let answering: Vec<NodeUse> = answering.into_iter().map(|(_, used)| used).collect();
         self.summary.observe(at, &answering);
-        Loads {
-            nodes: self.node_loads(&nodes),
-            workloads: self.workload_loads(&served, at),
-        }
     }
 
     /// The newest samples of nodes that a metrics backend has.
@@ -291,36 +293,16 @@ impl Engine {
         free.unwrap_or(self.random)
     }
 
-    fn open(&mut self, at: SignedDuration) {
-        let open = (0..self.workloads.len()).filter(|&index| self.ready(index, at) > 0);
-        let open: Vec<usize> = open.collect();
-        self.opened.extend(open);
-    }
-
-    /// The requests of each workload; `None` before it has arrived.
-    fn served(&self, at: SignedDuration) -> Vec<Option<Served>> {
+    /// The requests of each workload, of which so many Pods are ready; `None` before it has arrived.
+    fn served(&self, ready: &[u32], at: SignedDuration) -> Vec<Option<Served>> {
         let in_trace = at.saturating_add(self.trace_offset);
-        let served = |(index, workload): (usize, &Arc<Workload>)| {
-            (workload.arrival <= at).then(|| {
-                let ready = self.ready(index, at);
-                let traffic = workload.traffic.as_ref();
-                let traffic = traffic.filter(|_| self.opened.contains(&index));
-                traffic.map_or_else(Served::default, |traffic| {
-                    load::serve(traffic, in_trace, ready)
-                })
-            })
-        };
-        self.workloads.iter().enumerate().map(served).collect()
-    }
-
-    /// The Pods of a workload of the scenario that serve.
-    fn ready(&self, index: usize, at: SignedDuration) -> u32 {
-        let ready = |pod: &&RunningPod| {
-            pod.index == Some(index)
-                && pod.lifecycle.stage(at) == Stage::Ready
-                && !self.lost.contains(&pod.node)
-        };
-        u32::try_from(self.pods.values().filter(ready).count()).unwrap_or(u32::MAX)
+        let served = usage::served(&self.workloads, ready, in_trace);
+        let served = served.into_iter().enumerate().map(|(index, served)| {
+            let is_open = self.opened.contains(&index);
+            let served = if is_open { served } else { Served::default() };
+            (self.workloads[index].arrival <= at).then_some(served)
+        });
+        served.collect()
     }
 
     fn node_loads(&self, nodes: &[NodeUse]) -> Vec<NodeLoads> {
@@ -337,7 +319,7 @@ impl Engine {
         self.nodes.iter().zip(nodes).map(load).collect()
     }
 
-    fn workload_loads(&self, served: &[Option<Served>], at: SignedDuration) -> Vec<WorkloadLoad> {
+    fn workload_loads(&self, served: &[Option<Served>], ready: &[u32]) -> Vec<WorkloadLoad> {
         let load = |(index, served): (usize, &Option<Served>)| {
             let Served { offered, lost, .. } = (*served)?;
             let workload = &self.workloads[index];
@@ -345,7 +327,7 @@ impl Engine {
             Some(WorkloadLoad {
                 namespace: workload.namespace.clone(),
                 name: workload.name.clone(),
-                ready: self.ready(index, at),
+                ready: ready[index],
                 replicas: u32::try_from(replicas.count()).unwrap_or(u32::MAX),
                 offered,
                 lost,
@@ -355,53 +337,10 @@ impl Engine {
     }
 }
 
-/// The use that each Pod wants, on nodes that are there.
-fn pod_uses<'a>(
-    pods: &'a BTreeMap<PodName, RunningPod>,
-    lost: &BTreeSet<String>,
-    served: &[Option<Served>],
-    at: SignedDuration,
-) -> Vec<PodUse<'a>> {
-    let there = pods
-        .iter()
-        .filter(|(_, running)| !lost.contains(&running.node));
-    let used = |(pod, running): (&'a PodName, &'a RunningPod)| {
-        let served = running.index.and_then(|index| served[index]);
-        let served = served.unwrap_or_default();
-        let stage = running.lifecycle.stage(at);
-        PodUse {
-            pod,
-            node: &running.node,
-            wanted: load::replica(&running.workload, stage, &served, running.noise, at),
-        }
-    };
-    there.map(used).collect()
-}
-
-/// The use of a node by its Pods and its system.
-fn use_of(shape: &NodeShape, uses: &[PodUse<'_>]) -> NodeUse {
-    let here = uses.iter().filter(|one| one.node == shape.name);
-    NodeUse::of(shape.capacity, here.map(|one| one.wanted))
-}
-
-/// The use that each Pod gets: its share of what its node can give.
-fn granted<'a>(
-    uses: &'a [PodUse<'_>],
-    shapes: &'a [NodeShape],
-    nodes: &'a [NodeUse],
-) -> impl Iterator<Item = (PodName, Used)> + 'a {
-    uses.iter().map(move |one| {
-        let node = shapes.iter().position(|shape| shape.name == one.node);
-        let share = node.map_or_else(Used::default, |node| nodes[node].granted());
-        let got = Resources::from_fn(|resource| one.wanted[resource] * share[resource]);
-        (one.pod.clone(), got)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::units::Resource;
+    use evenkeel_core::units::{Resource, Resources};
 
     fn engine() -> Engine {
         Engine::new(Scenario::mixed(), 1, Ratio::new(0.8).unwrap())

@@ -1,9 +1,18 @@
 //! A Kubernetes cluster that is not there: workloads under a load, the machines that they run on,
 //! and the parts of a control plane that place and scale them.
 //!
-//! [`engine`] moves Pods and load in steps: [`machines`] lets it run at the pace of a clock behind
-//! an API server, and [`baseline`] runs it alone, as fast as it goes. [`simulation`] compares policies
-//! of placement over days and thousands of nodes, from event to event. Scheduler, kubelet and
+//! Three drivers run the same parts, each for a reason of its own:
+//!
+//! - [`machines`] steps [`engine`] at the pace of a clock behind an API server, since `dev` shows the real service at
+//!   work, whose calls take the time that they take.
+//! - [`baseline`] steps the same engine in virtual time, so that what `dev` shows beside the service differs in
+//!   decisions only: a step that is missed or late on one side would show as a difference.
+//! - [`simulation`] goes from event to event. Days of hundreds of nodes, under several policies and many seeds,
+//!   are to take seconds, and most steps of five seconds would find nothing to do.
+//!
+//! Loads (`load`, `usage`), Pods' lives ([`lifecycle`]), their ordinals (`ordinals`), placement by requests
+//! (`placement`, with kube-scheduler's plugins), scrapes ([`scrape`]) and figures
+//! ([`engine::summary`]) are the same code for all. Scheduler, kubelet and
 //! controllers talk to an API server over HTTP only, as those of a real cluster do.
 
 #![forbid(unsafe_code)]
@@ -21,8 +30,10 @@ pub mod lifecycle;
 pub mod load;
 pub mod machines;
 pub mod objects;
+mod ordinals;
 pub mod parallel;
 pub mod parts;
+mod placement;
 pub mod prometheus;
 pub mod recorder;
 pub mod scenario;
@@ -32,6 +43,7 @@ pub mod simulation;
 pub mod store;
 pub mod target;
 pub mod timeline;
+mod usage;
 
 pub use events::{Event, Events};
 pub use scenario::faults::Fault;

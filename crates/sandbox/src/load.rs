@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
 
-use crate::scenario::{Traffic, Workload};
+use crate::scenario::{NodeShape, Traffic, Workload};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
@@ -95,18 +95,20 @@ pub struct NodeUse {
 }
 
 impl NodeUse {
-    /// The use of a node with these Pods.
+    /// The use of a node of which so much is wanted, the system's share included.
     #[must_use]
-    pub fn of(capacity: Resources<Amount>, pods: impl Iterator<Item = Used>) -> Self {
-        let system = Resources::from_fn(|resource| SYSTEM[resource] * capacity[resource].as_f64());
-        let wanted = pods.fold(system, |sum, pod| {
-            Resources::from_fn(|resource| sum[resource] + pod[resource])
-        });
+    pub fn of(capacity: Resources<Amount>, wanted: Used) -> Self {
         Self {
             wanted,
             given: Resources::from_fn(|resource| wanted[resource].min(capacity[resource].as_f64())),
             capacity,
         }
+    }
+
+    /// What the system of a node of this shape uses beside its Pods.
+    #[must_use]
+    pub fn system(shape: &NodeShape) -> Used {
+        Resources::from_fn(|resource| SYSTEM[resource] * shape.capacity[resource].as_f64())
     }
 
     /// The wanted use as shares of the capacity; above 1 where the node is asked for more than it
@@ -149,9 +151,9 @@ mod tests {
         }
 
         #[test]
-        fn nodes_give_no_more_than_they_have(pods in proptest::collection::vec(0.0_f64..4e9, 0..30)) {
+        fn nodes_give_no_more_than_they_have(wanted in 0.0_f64..1e11) {
             let capacity = Scenario::mixed().nodes[0].capacity;
-            let node = NodeUse::of(capacity, pods.into_iter().map(|pod| Resources::from_fn(|_| pod)));
+            let node = NodeUse::of(capacity, Resources::from_fn(|_| wanted));
             for (resource, given) in node.given.iter() {
                 prop_assert!(*given <= capacity[resource].as_f64());
                 let granted = node.granted()[resource];

@@ -38,6 +38,7 @@ use crate::scheduler::plugins::{
     NodeRequest, PodRequest, Refusal, Window, best, refusals, scores, unschedulable,
 };
 use evenkeel_clock::Clock;
+use evenkeel_core::placement::NodesToScore;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
 
@@ -69,7 +70,7 @@ struct Failed {
 /// The parts of a configuration that are in force.
 #[derive(Clone, Default)]
 struct Setup {
-    percentage: usize,
+    nodes_to_score: NodesToScore,
     extenders: Vec<Extender>,
 }
 
@@ -98,12 +99,12 @@ impl SetupSlot {
     /// Certificates that cannot be used.
     pub fn set(&self, configuration: &Configuration) -> Result<(), configuration::Error> {
         let Configuration {
-            percentage,
+            nodes_to_score,
             extenders,
         } = configuration;
         let extenders = extenders.iter().map(Extender::new);
         let setup = Setup {
-            percentage: *percentage,
+            nodes_to_score: *nodes_to_score,
             extenders: extenders.collect::<Result<Vec<_>, _>>()?,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = setup;
@@ -235,13 +236,12 @@ impl Scheduler {
         let mut against: Vec<Vec<Refusal>> =
             views.iter().map(|node| refusals(&request, node)).collect();
         let Setup {
-            percentage,
+            nodes_to_score,
             extenders,
         } = self.setup().clone();
-        let enough = Window::enough(views.len(), percentage);
         let mut feasible = self
             .window
-            .find(views.len(), enough, |node| against[node].is_empty());
+            .find(views.len(), nodes_to_score, |node| against[node].is_empty());
         for extender in &extenders {
             if feasible.is_empty() {
                 break;

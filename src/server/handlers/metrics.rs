@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 
 use crate::server::{Call, paths};
 use evenkeel_clock as clock;
-use evenkeel_core::units::Resource;
+use evenkeel_core::units::{Resource, ResourceSet, Resources};
 
 /// From 50 µs, where an answer for a hundred nodes lies, to the 200 ms after which the scheduler
 /// gives up.
@@ -210,17 +210,17 @@ impl Metrics {
         self.waits.get_or_create(&EndLabel { ended }).inc();
     }
 
-    pub(super) fn verdicts(&self, refused: &[u8]) {
-        let mut counts = [0_u64; Resource::ALL.len()];
+    pub(super) fn verdicts(&self, refused: &[ResourceSet]) {
+        let mut counts = Resources::<u64>::default();
         let mut passed = 0;
-        for mask in refused {
-            passed += u64::from(*mask == 0);
-            for (bit, count) in counts.iter_mut().enumerate() {
-                *count += u64::from(mask >> bit & 1);
+        for refused in refused {
+            passed += u64::from(refused.is_empty());
+            for resource in Resource::ALL {
+                counts[resource] += u64::from(refused.contains(resource));
             }
         }
         self.passed.inc_by(passed);
-        for (resource, count) in Resource::ALL.iter().zip(counts) {
+        for (resource, &count) in counts.iter() {
             if count > 0 {
                 let label = ResourceLabel {
                     resource: resource.as_str(),

@@ -6,7 +6,7 @@
 //! written, so that the figures shown by `explain` are those that decided.
 
 use crate::placement::node_load::NodeLoad;
-use crate::units::{Amount, Ratio, Resources};
+use crate::units::{Amount, Ratio, ResourceSet, Resources};
 
 /// The rule for one resource of one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,19 +48,18 @@ impl Term {
 /// True where `R + N < h T` holds for every resource of known capacity (`[CLBP]` (4.1)).
 #[must_use]
 pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> bool {
-    refusing(demand, node, headroom) == 0
+    refusing(demand, node, headroom).is_empty()
 }
 
-/// The resources for which `R + N < h T` does not hold: one bit each, in the order of
-/// [`Resource::ALL`](crate::units::Resource::ALL). 0 passes.
+/// The resources for which `R + N < h T` does not hold; a node of which none refuses passes.
 #[must_use]
-pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> u8 {
-    let mut refused = 0;
-    for (bit, (resource, &demand)) in demand.iter().enumerate() {
+pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> ResourceSet {
+    let mut refused = ResourceSet::NONE;
+    for (resource, &demand) in demand.iter() {
         let (load, capacity) = (node.load[resource], node.capacity[resource]);
         let pressed = node.is_pressed(resource);
         let fits = Term::new(demand, load, capacity, headroom, pressed).fits;
-        refused |= u8::from(!fits) << bit;
+        refused = refused.with(resource, !fits);
     }
     refused
 }
@@ -155,7 +154,8 @@ mod tests {
         pressed.io_pressed = true;
         assert!(fits(&all(0), &pressed, H()), "its capacity is known");
         pressed.capacity[Resource::DiskIo] = None;
-        assert_eq!(refusing(&all(0), &pressed, H()), 1 << 3);
+        let refused = [Resource::DiskIo].into_iter().collect();
+        assert_eq!(refusing(&all(0), &pressed, H()), refused);
         let term = terms(&all(0), &pressed, H())[Resource::DiskIo];
         assert!(term.pressed && !term.fits && term.limit.is_none());
         assert_eq!(fullest(&all(0), &pressed), Some(1.0));

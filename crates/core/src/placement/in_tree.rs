@@ -10,9 +10,21 @@ pub const MOST: i64 = 100;
 /// The factor of TaintToleration, which gives its most to a node without a taint that asks to stay away.
 pub const TAINT_WEIGHT: i64 = 3;
 
-/// The factor of the extender's score in the shipped configuration, beside the ten between the two
-/// scales.
-pub const EXTENDER_WEIGHT: i64 = 50;
+/// The `weight` of the extender in the shipped configuration.
+pub const EXTENDER_WEIGHT: i64 = 5;
+
+/// What kube-scheduler multiplies the scores of all extenders by, beside their weights: the largest score of a
+/// plugin by the largest of an extender, which is 10.
+pub const EXTENDER_SCALE: i64 = MOST / 10;
+
+/// What one point of the extender's score counts beside the scores of plugins, as shipped.
+pub const POINT: i64 = EXTENDER_WEIGHT * EXTENDER_SCALE;
+
+/// The cpu that kube-scheduler assumes of a container that requests none, when it scores: 100 millicores.
+pub const ASSUMED_CPU: Amount = Amount::new(100);
+
+/// The same of memory: 200 MiB.
+pub const ASSUMED_MEMORY: Amount = Amount::new(200 << 20);
 
 /// The resources that scores look at.
 const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];

@@ -10,7 +10,9 @@ const FEWEST: usize = 100;
 const LEAST_PERCENT: usize = 5;
 
 /// The nodes that kube-scheduler looks for before it stops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// By default the percentage is left to kube-scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodesToScore {
     percent: u8,
 }
@@ -32,7 +34,9 @@ impl NodesToScore {
         shown < all && shown >= self.stops_at(all)
     }
 
-    fn stops_at(self, all: usize) -> usize {
+    /// How many nodes that pass are enough among `all` nodes.
+    #[must_use]
+    pub fn stops_at(self, all: usize) -> usize {
         let percent = match self.percent {
             0 => 50_usize.saturating_sub(all / 125).max(LEAST_PERCENT),
             given => usize::from(given),

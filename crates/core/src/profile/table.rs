@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::classification::Classification;
 use super::kind::Profile;
 use super::weights::Weights;
 
@@ -12,7 +13,40 @@ pub struct ProfileTable {
     own: BTreeMap<String, Weights>,
 }
 
+/// The profile that a Pod counts as.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice<'a> {
+    pub name: &'a str,
+    pub weights: &'a Weights,
+    /// What led to it where the rule found it; `None` for the profile that was named.
+    pub classification: Option<Classification>,
+}
+
 impl ProfileTable {
+    /// The profile of a Pod: the one that is named for it where the table has it, else that which `classify`
+    /// finds.
+    pub fn choose<'a>(
+        &'a self,
+        named: Option<&'a str>,
+        classify: impl FnOnce() -> Classification,
+    ) -> Choice<'a> {
+        if let Some(name) = named
+            && let Some(weights) = self.get(name)
+        {
+            return Choice {
+                name,
+                weights,
+                classification: None,
+            };
+        }
+        let found = classify();
+        Choice {
+            name: found.profile.as_str(),
+            weights: self.built_in(found.profile),
+            classification: Some(found),
+        }
+    }
+
     /// The weights of a built-in profile, as configured.
     #[must_use]
     pub const fn built_in(&self, profile: Profile) -> &Weights {
@@ -63,6 +97,44 @@ impl Default for ProfileTable {
 mod tests {
     use super::*;
     use crate::units::Resources;
+
+    #[test]
+    fn a_pod_has_the_profile_that_is_named_for_it_where_there_is_one_and_else_what_is_found() {
+        let own = Weights::built_in(Profile::Io);
+        let table = ProfileTable::default().with("batch", own);
+        let found = Classification {
+            profile: Profile::Network,
+            shares: Resources::default(),
+        };
+        for (named, name, weights, is_found) in [
+            (Some("batch"), "batch", &own, false),
+            (
+                Some("memory"),
+                "memory",
+                table.built_in(Profile::Memory),
+                false,
+            ),
+            (
+                Some("nobody's"),
+                "network",
+                table.built_in(Profile::Network),
+                true,
+            ),
+            (None, "network", table.built_in(Profile::Network), true),
+        ] {
+            let mut asked = false;
+            let choice = table.choose(named, || {
+                asked = true;
+                found
+            });
+            assert_eq!((choice.name, choice.weights), (name, weights), "{named:?}");
+            assert_eq!(choice.classification, is_found.then_some(found));
+            assert_eq!(
+                asked, is_found,
+                "what is named is not looked for: {named:?}"
+            );
+        }
+    }
 
     #[test]
     fn profiles_are_added_and_replaced() {

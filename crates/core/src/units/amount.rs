@@ -50,6 +50,12 @@ impl Amount {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+
+    /// So many times the amount, at most `u64::MAX`.
+    #[must_use]
+    pub const fn saturating_mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
 }
 
 impl Sum for Amount {

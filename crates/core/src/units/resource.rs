@@ -62,7 +62,7 @@ impl Resource {
         })
     }
 
-    const fn index(self) -> usize {
+    pub(super) const fn index(self) -> usize {
         match self {
             Self::Cpu => 0,
             Self::Memory => 1,

@@ -231,27 +231,20 @@ fn annotate(
     let has_history = history.values().contains(&true);
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
-    let known = declared.filter(|name| policy.profiles.get(name).is_some());
-    if let (Some(given), None) = (declared, known) {
+    let choice = policy.profiles.choose(declared, || {
+        let free = snapshot.nodes.mean().free();
+        profile::classify(&demand.amounts, &free, namespace.threshold(policy))
+    });
+    if let (Some(given), Some(_)) = (declared, &choice.classification) {
         let accepted = "compute, memory, io, network, normal, or a profile of the configuration";
         invalid.push(InvalidAnnotation::new(PROFILE, given, accepted));
     }
-    let (profile, source) = known.map_or_else(
-        || {
-            let threshold = namespace
-                .profile_threshold
-                .unwrap_or(policy.profile_threshold);
-            let class =
-                profile::classify(&demand.amounts, &snapshot.nodes.mean().free(), threshold);
-            let source = if has_history {
-                PROFILE_SOURCE_HISTORY
-            } else {
-                PROFILE_SOURCE_REQUESTS
-            };
-            (class.profile.to_string(), source)
-        },
-        |name| (name.to_owned(), PROFILE_SOURCE_DECLARED),
-    );
+    let source = match choice.classification {
+        None => PROFILE_SOURCE_DECLARED,
+        Some(_) if has_history => PROFILE_SOURCE_HISTORY,
+        Some(_) => PROFILE_SOURCE_REQUESTS,
+    };
+    let profile = choice.name.to_owned();
     let annotations = BTreeMap::from([
         (PROFILE, profile.clone()),
         (PROFILE_SOURCE, source.to_owned()),

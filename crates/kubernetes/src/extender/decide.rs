@@ -14,8 +14,8 @@ use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::placement::node_table::{MeanLoad, Near};
 use evenkeel_core::placement::ranking::{self, Ranking};
 use evenkeel_core::placement::{NodeLoad, Policy, balance, headroom, in_tree};
-use evenkeel_core::profile::{self, Weights};
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::profile::{self, Choice};
+use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
 /// when the headroom rule is relaxed; one node alone would take every such Pod.
@@ -29,8 +29,8 @@ pub const PATIENCE: Duration = Duration::from_millis(50);
 /// The answer to filter.
 #[derive(Debug, Clone)]
 pub struct Filtered {
-    /// For each node asked about, the resources that refuse, one bit each; 0 passes.
-    pub refused: Vec<u8>,
+    /// For each node asked about, the resources that refuse; it passes where none does.
+    pub refused: Vec<ResourceSet>,
     /// The reason for which nothing was judged; `None` where nodes were judged.
     pub exemption: Option<Exemption>,
     /// True where nodes pass that have no headroom, because none has.
@@ -50,9 +50,8 @@ impl Filtered {
     /// True where the node at `position` of the request passes.
     #[must_use]
     pub fn passes(&self, position: usize) -> bool {
-        self.refused
-            .get(position)
-            .is_none_or(|refused| *refused == 0)
+        let refused = self.refused.get(position);
+        refused.is_none_or(|refused| refused.is_empty())
     }
 
     /// The position of the only node that passes, if there is exactly one: prioritize is then not
@@ -65,7 +64,7 @@ impl Filtered {
 
     fn all(nodes: usize, exemption: Exemption) -> Self {
         Self {
-            refused: vec![0; nodes],
+            refused: vec![ResourceSet::NONE; nodes],
             exemption: Some(exemption),
             relaxed: false,
             nominated: false,
@@ -107,7 +106,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
         asked: Some(asked),
     };
     keep_nomination(&mut filtered, request);
-    let none_passes = nodes > 0 && filtered.refused.iter().all(|refused| *refused != 0);
+    let none_passes = nodes > 0 && !filtered.refused.iter().any(|refused| refused.is_empty());
     // Of nodes that kube-scheduler's own filters keep from the Pod, such as another pool's, none helps it.
     let all = call.snapshot.nodes.len();
     let hides = call.policy.nodes_to_score.hides(nodes, all);
@@ -119,7 +118,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
 
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
 struct Refusals {
-    refused: Vec<u8>,
+    refused: Vec<ResourceSet>,
     verdicts: Arc<Verdicts>,
     doubted: bool,
 }
@@ -148,15 +147,15 @@ fn refusals(
         return judge(Care::MostLikely, false);
     }
     let mut careful = judge(Care::AllThatIsPossible, false);
-    let by_guess = |(at, refused): (Option<usize>, &u8)| {
-        let at = at.filter(|_| *refused != 0);
+    let by_guess = |(at, refused): (Option<usize>, &ResourceSet)| {
+        let at = at.filter(|_| !refused.is_empty());
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
         let node = at.filter(|_| possible != Resources::default());
         node.and_then(|at| set.at(at))
             .is_some_and(|node| headroom::fits(demand, &node.ahead(), judgement.headroom))
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
-    if careful.refused.contains(&0) {
+    if careful.refused.contains(&ResourceSet::NONE) {
         careful
     } else {
         judge(Care::MostLikely, careful.doubted)
@@ -169,8 +168,8 @@ fn keep_nomination(filtered: &mut Filtered, request: &Request<'_>) {
     let nominated = request.pod.nominated_to();
     let at = nominated.and_then(|node| request.names.iter().position(|name| name == node));
     if let Some(refused) = at.and_then(|at| filtered.refused.get_mut(at)) {
-        filtered.nominated = *refused != 0;
-        *refused = 0;
+        filtered.nominated = !refused.is_empty();
+        *refused = ResourceSet::NONE;
     }
 }
 
@@ -195,7 +194,7 @@ fn relax(
     };
     for (refused, ratio) in filtered.refused.iter_mut().zip(fullest) {
         if ratio.is_some_and(|ratio| ratio <= least + RELAXED_BAND) {
-            *refused = 0;
+            *refused = ResourceSet::NONE;
         }
     }
     filtered.relaxed = true;
@@ -245,8 +244,9 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
     let asked = Asked::of(&request.names, set);
     let mut loads: Vec<NodeLoad> = Vec::with_capacity(asked.iter().len());
     loads.extend(asked.iter().filter_map(|at| Some(set.at(at?)?.load)));
-    let (profile, weights) = weights_for(&request.pod, &judgement, &loads, call.policy);
-    let mut known = balance::scores(&loads, &demand, weights, call.policy.scoring).into_iter();
+    let profile = profile_of(&request.pod, &judgement, &loads, call.policy);
+    let scores = balance::scores(&loads, &demand, profile.weights, call.policy.scoring);
+    let mut known = scores.into_iter();
     let exact: Vec<Option<f64>> = asked
         .iter()
         .map(|position| position.and_then(|_| known.next()))
@@ -258,7 +258,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         exemption: None,
         best,
         near: set.near(near),
-        profile: Some(profile),
+        profile: Some(profile.name.to_owned()),
         demand: Some(demand),
         asked: Some(asked),
     }
@@ -287,26 +287,18 @@ pub(super) fn ranked(
     })
 }
 
-/// The profile of a Pod and its weights: the annotated one, else that which the candidate nodes
-/// give.
-pub(super) fn weights_for<'p>(
-    pod: &Pod,
+/// The profile of a Pod: the annotated one, else that which the candidate nodes give.
+pub(super) fn profile_of<'a>(
+    pod: &'a Pod,
     judgement: &Judgement<'_>,
     candidates: &[NodeLoad],
-    policy: &'p Policy,
-) -> (String, &'p Weights) {
-    if let Some(name) = pod.annotated_profile()
-        && let Some(weights) = policy.profiles.get(name)
-    {
-        return (name.to_owned(), weights);
-    }
-    let mean = candidates.iter().collect::<MeanLoad>().get();
-    let threshold = judgement
-        .namespace
-        .profile_threshold
-        .unwrap_or(policy.profile_threshold);
-    let class = profile::classify(&judgement.demand.amounts, &mean.free(), threshold).profile;
-    (class.to_string(), policy.profiles.built_in(class))
+    policy: &'a Policy,
+) -> Choice<'a> {
+    policy.profiles.choose(pod.annotated_profile(), || {
+        let mean = candidates.iter().collect::<MeanLoad>().get();
+        let threshold = judgement.namespace.threshold(policy);
+        profile::classify(&judgement.demand.amounts, &mean.free(), threshold)
+    })
 }
 
 #[cfg(test)]

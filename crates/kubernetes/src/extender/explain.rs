@@ -19,7 +19,7 @@ use crate::pod::Pod;
 use evenkeel_core::placement::balance::{self, NodeScore};
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::placement::{NodeLoad, headroom};
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 pub use node::{NodeExplanation, ResourceExplanation, Resourced};
 
@@ -87,7 +87,7 @@ pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Ex
     let mut filtered = decide::filter(&asked, call, &VerdictCache::default());
     let judgement = Judgement::if_judged(pod, call);
     let rule = |name: &Cow<'_, str>| {
-        table.get(name).map_or(0, |node| {
+        table.get(name).map_or(ResourceSet::NONE, |node| {
             headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
         })
     };
@@ -115,7 +115,7 @@ pub fn explain_filter(request: &Request<'_>, call: &Call<'_>) -> Explanation {
 pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation {
     // All nodes that prioritize is asked about have passed.
     let filtered = Filtered {
-        refused: vec![0; request.names.len()],
+        refused: vec![ResourceSet::NONE; request.names.len()],
         exemption: None,
         relaxed: false,
         nominated: false,
@@ -149,7 +149,7 @@ fn explained(
     let asked = request.names.iter().enumerate();
     let known = asked.filter_map(|(at, name)| {
         let position = call.snapshot.nodes.position(name)?;
-        let refused = filtered.refused.get(at).copied().unwrap_or(0);
+        let refused = filtered.refused.get(at).copied().unwrap_or_default();
         Some((position, call.snapshot.nodes.at(position)?, refused))
     });
     let mut nodes: Vec<NodeExplanation> = known
@@ -214,10 +214,9 @@ impl<'a> Scores<'a> {
         // Where none is scored, the profile is that which all nodes together give.
         let all: Vec<NodeLoad> = table.iter().map(|node| node.load).collect();
         let candidates = if loads.is_empty() { &all } else { &loads };
-        let (profile, weights) =
-            decide::weights_for(&request.pod, judgement, candidates, call.policy);
+        let profile = decide::profile_of(&request.pod, judgement, candidates, call.policy);
         let demand = &judgement.demand.assumed;
-        let details = balance::detail(&loads, demand, weights, call.policy.scoring);
+        let details = balance::detail(&loads, demand, profile.weights, call.policy.scoring);
         let mut known = details.iter();
         let exact: Vec<Option<f64>> = asked
             .iter()
@@ -234,8 +233,8 @@ impl<'a> Scores<'a> {
             best: ranking
                 .best
                 .and_then(|at| Some(request.names.get(at)?.to_string())),
-            profile,
-            weights: *weights.get(),
+            profile: profile.name.to_owned(),
+            weights: *profile.weights.get(),
         }
     }
 

@@ -10,7 +10,7 @@ use moka::sync::Cache;
 
 use evenkeel_core::placement::headroom;
 use evenkeel_core::placement::node_table::NodeSet;
-use evenkeel_core::units::{Amount, Ratio, Resources};
+use evenkeel_core::units::{Amount, Ratio, ResourceSet, Resources};
 
 /// Verdicts kept at a time; at 5,000 nodes each takes 5 KB.
 const CAPACITY: u64 = 512;
@@ -27,7 +27,7 @@ pub(crate) enum Care {
 /// The resources that refuse at each node, by its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdicts {
-    refused: Vec<u8>,
+    refused: Vec<ResourceSet>,
     room_somewhere: bool,
 }
 
@@ -53,7 +53,7 @@ impl Verdicts {
                     Resources::from_fn(|of| demand[of].saturating_add(possible[of]))
                 });
                 let refused = headroom::refusing(&asked, &node.ahead(), headroom);
-                room_somewhere |= node.is_open() && refused == 0;
+                room_somewhere |= node.is_open() && refused.is_empty();
                 refused
             })
             .collect();
@@ -63,14 +63,13 @@ impl Verdicts {
         }
     }
 
-    /// The resources that refuse at a node, one bit each in the order of
-    /// [`Resource::ALL`](evenkeel_core::units::Resource::ALL); a node that is not known refuses nothing.
+    /// The resources that refuse at a node; of a node that is not known, none.
     #[must_use]
-    pub(crate) fn at(&self, position: Option<usize>) -> u8 {
+    pub(crate) fn at(&self, position: Option<usize>) -> ResourceSet {
         position
             .and_then(|position| self.refused.get(position))
             .copied()
-            .unwrap_or(0)
+            .unwrap_or_default()
     }
 
     /// True where any node of the cluster that is open to every Pod has headroom.

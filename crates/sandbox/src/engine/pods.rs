@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use crate::lifecycle::Lifecycle;
 use crate::scenario::{Startup, Usage, Workload};
+use crate::usage::PodNow;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
 use evenkeel_core::units::{Amount, Ratio, Resources};
@@ -51,6 +52,8 @@ pub struct ContainerShare {
 /// A Pod on a node.
 pub(super) struct RunningPod {
     pub(super) node: String,
+    /// The position of its node in the scenario; `None` for a node that nobody knows, where it uses nothing.
+    pub(super) place: Option<usize>,
     /// The position of its workload in the scenario; `None` for what somebody applied by hand.
     pub(super) index: Option<usize>,
     pub(super) workload: Arc<Workload>,
@@ -63,6 +66,18 @@ impl RunningPod {
     /// How long after each interval a metrics backend reads it.
     pub(super) fn phase(&self, interval: SignedDuration) -> SignedDuration {
         phase(self.noise.stream("scrape"), interval)
+    }
+
+    /// It at a moment, where its node is one of the scenario.
+    pub(super) fn now(&self, name: &PodName, at: SignedDuration) -> Option<PodNow<'_, PodName>> {
+        Some(PodNow {
+            key: name.clone(),
+            node: self.place?,
+            workload: &self.workload,
+            index: self.index,
+            stage: self.lifecycle.stage(at),
+            noise: self.noise,
+        })
     }
 
     pub(super) fn is_of(&self, namespace: &str, name: &str) -> bool {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, refused};
+use evenkeel_core::placement::NodesToScore;
 use evenkeel_kubernetes::written::Text;
 
 /// How a scenario is simulated.
@@ -33,8 +34,8 @@ pub struct Simulation {
     pub binding: SignedDuration,
     /// How long a Pod that was refused waits until it is tried again.
     pub retry: SignedDuration,
-    /// kube-scheduler's `percentageOfNodesToScore`; 0 for the share that shrinks with the cluster.
-    pub percentage_of_nodes_to_score: usize,
+    /// kube-scheduler's `percentageOfNodesToScore`.
+    pub nodes_to_score: NodesToScore,
     pub background: Background,
 }
 
@@ -66,7 +67,7 @@ impl Default for Simulation {
             binding: milli(50),
             // The longest of kube-scheduler's pauses for a Pod.
             retry: second(10),
-            percentage_of_nodes_to_score: 100,
+            nodes_to_score: NodesToScore::ALL,
             background: Background::default(),
         }
     }
@@ -116,7 +117,7 @@ struct SchedulerFile {
     #[serde(default)]
     retry: Option<Text>,
     #[serde(default)]
-    percentage_of_nodes_to_score: Option<usize>,
+    percentage_of_nodes_to_score: Option<u32>,
 }
 
 /// The section as it is to be used; all defaults where it is left out.
@@ -156,8 +157,8 @@ pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, Scenar
         notice: or("scheduler.notice", notice, usual.notice)?,
         binding: or("scheduler.binding", binding, usual.binding)?,
         retry: or("scheduler.retry", retry, usual.retry)?,
-        percentage_of_nodes_to_score: percentage_of_nodes_to_score
-            .unwrap_or(usual.percentage_of_nodes_to_score),
+        nodes_to_score: percentage_of_nodes_to_score
+            .map_or(Ok(usual.nodes_to_score), nodes_to_score)?,
         background: Background {
             source,
             reported,
@@ -178,6 +179,13 @@ fn or(
     })
 }
 
+fn nodes_to_score(percent: u32) -> Result<NodesToScore, ScenarioError> {
+    NodesToScore::new(percent).ok_or_else(|| {
+        let path = "simulation.scheduler.percentageOfNodesToScore";
+        refused(path, percent, "a whole number from 0 to 100")
+    })
+}
+
 /// Refuses times that exclude each other.
 fn consistent(simulation: &Simulation) -> Result<(), ScenarioError> {
     let Simulation {
@@ -187,7 +195,6 @@ fn consistent(simulation: &Simulation) -> Result<(), ScenarioError> {
         window,
         delay,
         retry,
-        percentage_of_nodes_to_score: percentage,
         ..
     } = simulation;
     let second = SignedDuration::from_secs(1);
@@ -223,10 +230,6 @@ fn consistent(simulation: &Simulation) -> Result<(), ScenarioError> {
             let path = format!("simulation.{field}");
             return Err(refused(&path, format!("{given:#}"), accepted));
         }
-    }
-    if *percentage > 100 {
-        let path = "simulation.scheduler.percentageOfNodesToScore";
-        return Err(refused(path, percentage, "a whole number from 0 to 100"));
     }
     Ok(())
 }

@@ -5,12 +5,19 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use evenkeel_core::placement::NodesToScore;
+
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not YAML, or not of this shape.
     #[error("the scheduler configuration cannot be read: {0}")]
     Malformed(String),
+    /// A percentage above 100.
+    #[error(
+        "percentageOfNodesToScore: {0} is not accepted: a whole number from 0 to 100, 0 leaving it to kube-scheduler"
+    )]
+    Percentage(u32),
     /// A duration that is none.
     #[error("httpTimeout: {0:?} is not accepted: a duration such as 200ms")]
     Timeout(String),
@@ -25,6 +32,7 @@ impl Error {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Malformed(_) => "Malformed",
+            Self::Percentage(_) => "InvalidPercentage",
             Self::Timeout(_) => "InvalidTimeout",
             Self::Tls(_) => "InvalidTls",
         }
@@ -34,8 +42,8 @@ impl Error {
 /// The settings of the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Configuration {
-    /// How many percent of the nodes are looked at; 0 for the default.
-    pub percentage: usize,
+    /// The nodes that are looked for.
+    pub nodes_to_score: NodesToScore,
     /// In the order in which they are called: those that may not be ignored first.
     pub extenders: Vec<Settings>,
 }
@@ -71,7 +79,7 @@ pub struct Tls {
 #[serde(rename_all = "camelCase")]
 struct File {
     #[serde(default)]
-    percentage_of_nodes_to_score: usize,
+    percentage_of_nodes_to_score: u32,
     #[serde(default)]
     extenders: Vec<ExtenderFile>,
 }
@@ -96,12 +104,14 @@ impl Configuration {
     /// is said here, since the file names the place of one installation.
     ///
     /// # Errors
-    /// A text of another shape, or a duration that is none.
+    /// A text of another shape, a percentage above 100, or a duration that is none.
     pub fn read(text: &str, url_prefix: &str, tls: &Tls) -> Result<Self, Error> {
         let value: Value =
             serde_saphyr::from_str(text).map_err(|error| Error::Malformed(error.to_string()))?;
         let file: File =
             serde_json::from_value(value).map_err(|error| Error::Malformed(error.to_string()))?;
+        let percent = file.percentage_of_nodes_to_score;
+        let nodes_to_score = NodesToScore::new(percent).ok_or(Error::Percentage(percent))?;
         let extender = |file: ExtenderFile| {
             let ExtenderFile {
                 filter_verb,
@@ -133,7 +143,7 @@ impl Configuration {
             .collect::<Result<Vec<_>, _>>()?;
         extenders.sort_by_key(|extender: &Settings| extender.ignorable);
         Ok(Self {
-            percentage: file.percentage_of_nodes_to_score,
+            nodes_to_score,
             extenders,
         })
     }
@@ -152,7 +162,12 @@ extenders:
   - {urlPrefix: y, filterVerb: filter}
 ";
         let read = Configuration::read(text, "https://here", &Tls::default()).unwrap();
-        assert_eq!(read.percentage, 100);
+        assert_eq!(read.nodes_to_score, NodesToScore::ALL);
+        let above = "percentageOfNodesToScore: 101";
+        let refused = Configuration::read(above, "", &Tls::default()).unwrap_err();
+        assert_eq!(refused.reason(), "InvalidPercentage");
+        let silent = Configuration::read("{}", "", &Tls::default()).unwrap();
+        assert_eq!(silent.nodes_to_score.stops_at(5000), 500);
         let [must, may] = &read.extenders[..] else {
             panic!("{read:?}")
         };

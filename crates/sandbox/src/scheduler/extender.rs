@@ -11,9 +11,7 @@ use tracing::debug;
 
 use super::configuration::{Error, Settings};
 use crate::scheduler::plugins::Refusal;
-
-/// The largest in-tree score by the largest of an extender.
-const SCALE: i64 = 10;
+use evenkeel_core::placement::in_tree::EXTENDER_SCALE;
 
 /// The largest answer that is read: names and reasons of some ten thousand nodes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -99,7 +97,7 @@ impl Extender {
 
     /// Score and weight of each node of `names`; zeros where it does not answer.
     pub(super) async fn prioritize(&self, pod: &Pod, names: &[&str]) -> Vec<(i64, i64)> {
-        let weight = self.settings.weight * SCALE;
+        let weight = self.settings.weight * EXTENDER_SCALE;
         let nothing = || vec![(0, weight); names.len()];
         let Some(verb) = &self.settings.prioritize else {
             return nothing();

@@ -21,12 +21,8 @@ pub use message::unschedulable;
 pub use score::{best, scores};
 pub use window::Window;
 
+use evenkeel_core::placement::in_tree::{ASSUMED_CPU, ASSUMED_MEMORY};
 use evenkeel_core::units::{Amount, Resource, Resources};
-
-/// The request that kube-scheduler assumes of a Pod that names none, when it scores.
-const DEFAULT_CPU: Amount = Amount::new(100);
-/// The same for memory.
-const DEFAULT_MEMORY: Amount = Amount::new(200 * 1024 * 1024);
 
 /// A Pod as the default plugins see it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -93,7 +89,7 @@ fn for_scoring(requests: &Resources<Amount>) -> Resources<Amount> {
         amount => amount,
     };
     let mut scored = *requests;
-    scored[Resource::Cpu] = or(Resource::Cpu, DEFAULT_CPU);
-    scored[Resource::Memory] = or(Resource::Memory, DEFAULT_MEMORY);
+    scored[Resource::Cpu] = or(Resource::Cpu, ASSUMED_CPU);
+    scored[Resource::Memory] = or(Resource::Memory, ASSUMED_MEMORY);
     scored
 }

@@ -1,17 +1,17 @@
 //! The Pods of a run: which are there, on which nodes, and what each of them uses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use super::subject::{Leaving, PodId, Subject};
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::load::{self, NodeUse, Served, Used};
+use crate::ordinals::Ordinals;
 use crate::scenario::{NodeShape, Workload};
+use crate::usage::{self, PodNow, Usage};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
-use evenkeel_core::units::Resources;
 
 /// One Pod.
 pub(super) struct Pod {
@@ -33,18 +33,10 @@ pub(super) struct Pods {
     trace_offset: SignedDuration,
     random: Random,
     made: Vec<Pod>,
-    /// The Pods that stay, by the place of their workload and their ordinal.
-    staying: BTreeMap<(usize, u32), PodId>,
+    staying: Ordinals<PodId>,
     on_node: Vec<Vec<PodId>>,
     /// Which node has which workload's image.
     images: BTreeSet<(usize, usize)>,
-}
-
-/// The use of everything at a moment.
-pub(super) struct Loads {
-    pub nodes: Vec<NodeUse>,
-    /// What each Pod gets.
-    pub pods: Vec<(PodId, Used)>,
 }
 
 impl Pods {
@@ -59,7 +51,7 @@ impl Pods {
             trace_offset,
             random,
             made: Vec::new(),
-            staying: BTreeMap::new(),
+            staying: Ordinals::new(),
             on_node: vec![Vec::new(); nodes],
             images: BTreeSet::new(),
         }
@@ -81,8 +73,7 @@ impl Pods {
 
     /// The Pods of a workload that stay, the newest first.
     pub(super) fn staying(&self, index: usize) -> Vec<PodId> {
-        let all = self.staying.range((index, 0)..=(index, u32::MAX));
-        all.rev().map(|(_, id)| *id).collect()
+        self.staying.newest_first(index).copied().collect()
     }
 
     /// A Pod as far as it may go at a time.
@@ -98,8 +89,7 @@ impl Pods {
 
     /// Makes so many Pods of a workload, with the first ordinals that are free.
     pub(super) fn add(&mut self, index: usize, count: usize) -> Vec<PodId> {
-        let free = (0..).filter(|&ordinal| !self.staying.contains_key(&(index, ordinal)));
-        let free: Vec<u32> = free.take(count).collect();
+        let free = self.staying.free(index, count);
         let made = free.into_iter().map(|ordinal| self.make(index, ordinal));
         made.collect()
     }
@@ -118,7 +108,7 @@ impl Pods {
             lifecycle: None,
             is_deleted: false,
         });
-        self.staying.insert((index, ordinal), id);
+        self.staying.insert(index, ordinal, id);
         id
     }
 
@@ -141,7 +131,7 @@ impl Pods {
     pub(super) fn delete(&mut self, id: PodId, at: SignedDuration) -> SignedDuration {
         let pod = &mut self.made[id];
         pod.is_deleted = true;
-        self.staying.remove(&(pod.index, pod.ordinal));
+        self.staying.remove(pod.index, pod.ordinal);
         // One that runs nowhere has nothing to finish.
         let Some(lifecycle) = &mut pod.lifecycle else {
             return at;
@@ -159,53 +149,30 @@ impl Pods {
         }
     }
 
-    /// The Pods that the kubelets have.
-    pub(super) fn running(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        let ids = self.on_node.iter().flatten();
-        ids.map(|&id| (id, &self.made[id]))
-    }
-
     /// What is used at this moment.
-    pub(super) fn loads(&self, shapes: &[NodeShape], at: SignedDuration) -> Loads {
-        let served = self.served(at);
-        let mut given = Vec::new();
-        let nodes = shapes.iter().zip(&self.on_node);
-        let nodes = nodes.map(|(shape, ids)| {
-            let wanted: Vec<Used> = ids.iter().map(|&id| self.wanted(id, &served, at)).collect();
-            let node = NodeUse::of(shape.capacity, wanted.iter().copied());
-            let share = node.granted();
-            let got = |used: &Used| Resources::from_fn(|resource| used[resource] * share[resource]);
-            given.extend(ids.iter().copied().zip(wanted.iter().map(got)));
-            node
-        });
-        Loads {
-            nodes: nodes.collect(),
-            pods: given,
-        }
-    }
-
-    fn wanted(&self, id: PodId, served: &[Served], at: SignedDuration) -> Used {
-        let pod = &self.made[id];
-        let stage = pod.lifecycle.map_or(Stage::Pulling, |life| life.stage(at));
-        let workload = &self.workloads[pod.index];
-        load::replica(workload, stage, &served[pod.index], pod.noise, at)
-    }
-
-    /// The requests of each workload.
-    fn served(&self, at: SignedDuration) -> Vec<Served> {
-        let mut ready = vec![0_u32; self.workloads.len()];
-        for (_, pod) in self.running() {
-            let stage = pod.lifecycle.map(|life| life.stage(at));
-            ready[pod.index] += u32::from(stage == Some(Stage::Ready));
-        }
+    pub(super) fn usage(&self, shapes: &[NodeShape], at: SignedDuration) -> Usage<PodId> {
+        let pods: Vec<PodNow<'_, PodId>> = self.running(at).collect();
+        let ready = usage::ready(&pods, self.workloads.len());
         let in_trace = at.saturating_add(self.trace_offset);
-        let served = |(workload, ready): (&Arc<Workload>, u32)| {
-            let traffic = workload.traffic.as_ref();
-            traffic.map_or_else(Served::default, |traffic| {
-                load::serve(traffic, in_trace, ready)
-            })
-        };
-        self.workloads.iter().zip(ready).map(served).collect()
+        let served = usage::served(&self.workloads, &ready, in_trace);
+        usage::of(pods, shapes, &served, at)
+    }
+
+    /// The Pods that the kubelets have, node by node.
+    fn running(&self, at: SignedDuration) -> impl Iterator<Item = PodNow<'_, PodId>> {
+        let placed = self.on_node.iter().enumerate();
+        let placed = placed.flat_map(|(node, ids)| ids.iter().map(move |&id| (node, id)));
+        placed.map(move |(node, id)| {
+            let pod = &self.made[id];
+            PodNow {
+                key: id,
+                node,
+                workload: &self.workloads[pod.index],
+                index: Some(pod.index),
+                stage: pod.lifecycle.map_or(Stage::Pulling, |life| life.stage(at)),
+                noise: pod.noise,
+            }
+        })
     }
 }
 

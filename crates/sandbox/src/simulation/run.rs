@@ -1,9 +1,7 @@
 //! One run: a scenario under one policy and one seed, from event to event.
 //!
-//! The engine behind `dev` goes on in steps of five seconds and looks at every Pod for every node, which
-//! suits tens of nodes at the pace of a clock. Here nothing happens between two events, so that days of
-//! hundreds of nodes, and thousands of nodes, take seconds; traffic, Pods' lives, scrapes, scores and
-//! figures are the same code.
+//! Nothing happens between two events, so that days of hundreds of nodes, and thousands of nodes, take seconds, where
+//! the engine behind `dev` would step through them; [`crate`] says what the two share.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,7 +29,6 @@ use evenkeel_kubernetes::extender::decide::PATIENCE;
 pub(super) struct Run<'a> {
     nodes: &'a [NodeShape],
     simulation: &'a Simulation,
-    workloads: &'a [Arc<Workload>],
     replicas: &'a Replicas,
     policy: Box<dyn LoadPolicy>,
     agenda: Agenda,
@@ -72,7 +69,6 @@ impl<'a> Run<'a> {
         } = given;
         let (nodes, simulation) = (&scenario.nodes[..], &scenario.simulation);
         let random = Random::new(seed);
-        let percentage = simulation.percentage_of_nodes_to_score;
         let pods = Pods::new(
             workloads.to_vec(),
             nodes.len(),
@@ -87,12 +83,11 @@ impl<'a> Run<'a> {
         Self {
             nodes,
             simulation,
-            workloads,
             replicas,
             policy,
             agenda,
             pods,
-            scheduler: Scheduler::new(nodes, workloads, percentage, random),
+            scheduler: Scheduler::new(nodes, workloads, simulation.nodes_to_score, random),
             monitoring: Monitoring::new(Timing {
                 interval: simulation.interval,
                 window: simulation.window,
@@ -136,12 +131,12 @@ impl<'a> Run<'a> {
     }
 
     fn scrape(&mut self, now: SignedDuration) {
-        let loads = self.pods.loads(self.nodes, now);
+        let usage = self.pods.usage(self.nodes, now);
         if now >= self.simulation.count_from {
-            self.summary.observe(now, &loads.nodes);
+            self.summary.observe(now, &usage.nodes);
         }
-        let given = loads.nodes.iter().map(|node| node.given).collect();
-        self.monitoring.scrape(now, given, loads.pods);
+        let given = usage.nodes.iter().map(|node| node.given).collect();
+        self.monitoring.scrape(now, given, usage.pods);
         let Simulation {
             interval, delay, ..
         } = self.simulation;
@@ -282,7 +277,7 @@ impl<'a> Run<'a> {
     fn gone(&mut self, id: PodId, now: SignedDuration) {
         if let Some(node) = self.pods.get(id).node {
             let subject = self.pods.subject(id);
-            self.scheduler.forget(&self.workloads[subject.index], node);
+            self.scheduler.forget(&subject, node);
             self.policy.step(&subject, node, Step::Gone, now);
         }
         self.pods.remove(id);

@@ -8,45 +8,33 @@ use jiff::SignedDuration;
 
 use super::policy::{Candidate, InTree, LoadPolicy};
 use super::subject::{Step, Subject};
+use crate::placement::Placement;
 use crate::scenario::{NodeShape, Workload};
-use crate::scheduler::plugins::{self, NodeRequest, PodRequest, Window};
+#[cfg(test)]
+use crate::scheduler::plugins::NodeRequest;
+use crate::scheduler::plugins::{self, Window};
+use evenkeel_core::placement::NodesToScore;
 use evenkeel_core::random::Random;
 
 /// The state of kube-scheduler in a run.
 pub(super) struct Scheduler {
-    nodes: Vec<NodeRequest>,
-    /// What each workload's Pods ask for.
-    requests: Vec<PodRequest>,
+    placement: Placement,
     window: Window,
-    enough: usize,
-    chance: Random,
-    decisions: u64,
+    to_score: NodesToScore,
 }
 
 impl Scheduler {
     pub(super) fn new(
         nodes: &[NodeShape],
         workloads: &[std::sync::Arc<Workload>],
-        percentage: usize,
+        to_score: NodesToScore,
         random: Random,
     ) -> Self {
-        let empty = |shape: &NodeShape| NodeRequest {
-            name: shape.name.clone(),
-            allocatable: shape.capacity,
-            max_pods: shape.pods,
-            ..NodeRequest::default()
-        };
-        let request = |workload: &std::sync::Arc<Workload>| PodRequest {
-            requests: workload.demand,
-            ..PodRequest::default()
-        };
+        let templates = workloads.iter().map(|workload| &**workload);
         Self {
-            nodes: nodes.iter().map(empty).collect(),
-            requests: workloads.iter().map(request).collect(),
+            placement: Placement::new(nodes, templates, random),
             window: Window::default(),
-            enough: Window::enough(nodes.len(), percentage),
-            chance: random.stream("tie"),
-            decisions: 0,
+            to_score,
         }
     }
 
@@ -57,10 +45,7 @@ impl Scheduler {
         policy: &mut dyn LoadPolicy,
         now: SignedDuration,
     ) -> bool {
-        let request = &self.requests[pod.index];
-        let nodes = self.nodes.iter().enumerate();
-        let feasible = nodes.filter(|(_, node)| plugins::refusals(request, node).is_empty());
-        let feasible: Vec<usize> = feasible.map(|(at, _)| at).collect();
+        let feasible = self.placement.feasible(pod.index);
         policy.doubts(pod, &feasible, now)
     }
 
@@ -71,11 +56,10 @@ impl Scheduler {
         policy: &mut dyn LoadPolicy,
         now: SignedDuration,
     ) -> Option<usize> {
-        let request = &self.requests[pod.index];
-        let nodes = &self.nodes;
-        let mut feasible = self.window.find(nodes.len(), self.enough, |node| {
-            plugins::refusals(request, &nodes[node]).is_empty()
-        });
+        let (placement, all) = (&self.placement, self.placement.nodes().len());
+        let mut feasible = self
+            .window
+            .find(all, self.to_score, |node| placement.takes(pod.index, node));
         if !feasible.is_empty() {
             policy.filter(pod, &mut feasible, now);
         }
@@ -84,20 +68,20 @@ impl Scheduler {
             [only] => only,
             _ => self.best(pod, &feasible, policy, now)?,
         };
-        self.nodes[chosen].add(&pod.workload.demand);
+        self.placement.add(pod.index, chosen);
         policy.step(pod, chosen, Step::Chosen, now);
         Some(chosen)
     }
 
     /// A Pod has left its node.
-    pub(super) fn forget(&mut self, workload: &Workload, node: usize) {
-        self.nodes[node].remove(&workload.demand);
+    pub(super) fn forget(&mut self, pod: &Subject<'_>, node: usize) {
+        self.placement.remove(pod.index, node);
     }
 
     /// The nodes with the requests of their Pods.
     #[cfg(test)]
     pub(super) fn nodes(&self) -> &[NodeRequest] {
-        &self.nodes
+        self.placement.nodes()
     }
 
     fn best(
@@ -108,11 +92,7 @@ impl Scheduler {
         now: SignedDuration,
     ) -> Option<usize> {
         let sums = match policy.in_tree() {
-            InTree::Counted => {
-                let nodes: Vec<&NodeRequest> =
-                    feasible.iter().map(|&node| &self.nodes[node]).collect();
-                plugins::scores(&self.requests[pod.index], &nodes)
-            }
+            InTree::Counted => self.placement.sums(pod.index, feasible),
             InTree::Disabled => vec![0; feasible.len()],
         };
         let candidates = feasible.iter().zip(sums);
@@ -121,8 +101,7 @@ impl Scheduler {
             .collect();
         policy.score(pod, &mut candidates, now);
         let sums: Vec<i64> = candidates.iter().map(|candidate| candidate.sum).collect();
-        let choice = self.chance.unit(self.decisions);
-        self.decisions += 1;
+        let choice = self.placement.draw();
         plugins::best(&sums, choice).map(|position| feasible[position])
     }
 }

@@ -6,19 +6,19 @@ use evenkeel_kubernetes::extender::decide::{Filtered, Prioritized};
 use evenkeel_kubernetes::extender::{Request, judgement};
 
 pub(super) fn of_filter(filtered: &Filtered) -> Verdict {
-    let refusing = |bit: usize| {
+    let refusing = |resource: Resource| {
         let refused = filtered.refused.iter();
-        refused.filter(|mask| **mask >> bit & 1 == 1).count()
+        refused.filter(|refused| refused.contains(resource)).count()
     };
     let asked = filtered.refused.len();
-    let by_resource = Resource::ALL.iter().enumerate();
     Verdict::Filtered {
         asked,
         passed: (0..asked)
             .filter(|&position| filtered.passes(position))
             .count(),
-        refused_by: by_resource
-            .map(|(bit, resource)| (resource.as_str().into(), refusing(bit)))
+        refused_by: Resource::ALL
+            .into_iter()
+            .map(|resource| (resource.as_str().into(), refusing(resource)))
             .filter(|(_, nodes)| *nodes > 0)
             .collect(),
         unjudged: filtered

@@ -11,7 +11,7 @@ use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Setti
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::placement::{NoHeadroom, NodesToScore};
 use evenkeel_core::profile::ProfileTable;
-use evenkeel_core::units::Ratio;
+use evenkeel_core::units::{Ratio, ResourceSet};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -197,7 +197,10 @@ fn a_cluster_that_is_not_seen_is_not_judged() {
     ] {
         let call = call(snapshot, &policy);
         let found = filtered(&plain(), &["full", "new"], &call);
-        assert_eq!((found.exemption, found.refused), (Some(why), vec![0, 0]));
+        assert_eq!(
+            (found.exemption, found.refused),
+            (Some(why), vec![ResourceSet::NONE; 2])
+        );
         let body = body(&plain(), &["full", "new"]);
         let found = prioritize(&Request::parse(&body).unwrap(), &call);
         assert_eq!((found.exemption, found.scores), (Some(why), vec![0, 0]));
@@ -404,6 +407,22 @@ fn pods_that_ask_for_nothing_are_spread_and_refused_nowhere_for_it() {
         (None, vec![10, 10]),
         "no demand, no lead"
     );
+}
+
+#[test]
+fn a_resource_is_dominant_from_the_namespaces_share_where_it_has_one() {
+    let (mut snapshot, policy) = (snapshot(&[("a", 0), ("b", 0)]), policy());
+    for (annotation, expected) in [(None, "normal"), (Some("0.05"), "compute")] {
+        let shop = json!({"evenkeel.dev/enabled": "true"});
+        let mut shop = shop.as_object().unwrap().clone();
+        shop.extend(
+            annotation.map(|share| ("evenkeel.dev/profile-threshold".into(), json!(share))),
+        );
+        snapshot.namespaces = namespaces(&Value::Object(shop));
+        let body = body(&plain(), &["a", "b"]);
+        let found = prioritize(&Request::parse(&body).unwrap(), &call(&snapshot, &policy));
+        assert_eq!(found.profile.as_deref(), Some(expected), "{annotation:?}");
+    }
 }
 
 #[test]

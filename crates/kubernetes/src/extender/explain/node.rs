@@ -13,7 +13,7 @@ use evenkeel_core::placement::headroom::{self, Term};
 use evenkeel_core::placement::in_tree;
 use evenkeel_core::placement::node_forecast::HORIZON;
 use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::units::{Amount, Resource, ResourceSet, Resources};
 
 /// The findings on one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,8 +92,8 @@ pub struct ResourceExplanation {
 pub(super) struct Found<'a> {
     pub(super) node: &'a NodeState,
     pub(super) possible: Resources<Amount>,
-    /// The resources that refuse, one bit each.
-    pub(super) refused: u8,
+    /// The resources that refuse.
+    pub(super) refused: ResourceSet,
     /// True where nodes pass without headroom.
     pub(super) relaxed: bool,
     pub(super) score: Option<(&'a NodeScore, u8)>,
@@ -115,13 +115,12 @@ impl Found<'_> {
             name: node.name.to_string(),
             schedulable: node.schedulable,
             estimated: node.is_estimated(),
-            passes: *refused == 0,
-            refused_by: named(match (*relaxed, *refused) {
-                (true, 0) => {
-                    let demand = &judgement.demand.amounts;
-                    headroom::refusing(demand, &node.ahead(), judgement.headroom)
-                }
-                (_, refused) => refused,
+            passes: refused.is_empty(),
+            refused_by: named(if *relaxed && refused.is_empty() {
+                let demand = &judgement.demand.amounts;
+                headroom::refusing(demand, &node.ahead(), judgement.headroom)
+            } else {
+                *refused
             }),
             resources: Resourced(Resources::from_fn(|resource| {
                 self.of_resource(resource, &terms[resource], now)
@@ -129,7 +128,7 @@ impl Found<'_> {
             total: score.map(|(score, _)| score.total),
             score: sent,
             modelled_in_tree: in_tree,
-            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * in_tree::EXTENDER_WEIGHT),
+            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * in_tree::POINT),
         }
     }
 
@@ -176,12 +175,10 @@ impl Found<'_> {
     }
 }
 
-/// The names of the resources whose bits are set.
-fn named(refused: u8) -> Vec<Cow<'static, str>> {
-    let bits = Resource::ALL.iter().enumerate();
-    bits.filter(|(bit, _)| refused >> bit & 1 == 1)
-        .map(|(_, resource)| Cow::Borrowed(resource.as_str()))
-        .collect()
+/// The names of the resources that refuse.
+fn named(refused: ResourceSet) -> Vec<Cow<'static, str>> {
+    let names = refused.iter().map(Resource::as_str);
+    names.map(Cow::Borrowed).collect()
 }
 
 /// One value a resource, written as a map in the usual order.

@@ -11,6 +11,7 @@ use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
 
 use super::constraints::{Around, MOST_CONSTRAINTS, NodeLabels, constraints};
+use crate::annotations::POD_DELETION_COST;
 use crate::extender::judgement::headroom_for;
 use crate::namespace_policy::NamespacePolicy;
 use crate::removable_pod::{Cost, RemovablePod};
@@ -60,8 +61,8 @@ pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> us
 pub enum Unchosen {
     /// A Pod carries a cost that is not Evenkeel's.
     #[error(
-        "Pod {0} has a controller.kubernetes.io/pod-deletion-cost of its own, which is left in force: none of \
-         this ReplicaSet is given another"
+        "Pod {0} has a {key} of its own, which is left in force: none of this ReplicaSet is given another",
+        key = POD_DELETION_COST
     )]
     UsersCost(String),
     /// Its Pods belong to no ReplicaSet, whose controller alone reads costs.
@@ -151,18 +152,18 @@ pub fn choose(
 }
 
 /// The weights of a Pod's profile: the annotated one, else that which what it uses gives it.
-fn weights<'p>(pod: &RemovablePod, loads: &[NodeLoad], situation: &Situation<'p>) -> &'p Weights {
-    let profiles = &situation.policy.profiles;
-    let named = pod
-        .common
-        .profile
-        .as_deref()
-        .and_then(|name| profiles.get(name));
-    named.unwrap_or_else(|| {
+fn weights<'a>(
+    pod: &'a RemovablePod,
+    loads: &[NodeLoad],
+    situation: &Situation<'a>,
+) -> &'a Weights {
+    let Situation {
+        policy, namespace, ..
+    } = situation;
+    let choice = policy.profiles.choose(pod.common.profile.as_deref(), || {
         let free = loads.iter().collect::<MeanLoad>().get().free();
-        let threshold = situation.namespace.profile_threshold;
-        let threshold = threshold.unwrap_or(situation.policy.profile_threshold);
         let usage = (situation.usage)(&pod.uid);
-        profiles.built_in(profile::classify(&usage, &free, threshold).profile)
-    })
+        profile::classify(&usage, &free, namespace.threshold(policy))
+    });
+    choice.weights
 }

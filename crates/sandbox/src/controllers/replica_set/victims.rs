@@ -10,9 +10,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 
 use super::status::is_ready;
-
-/// The annotation that the cost is read from; what is no number is 0, as is its absence.
-const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 
 /// The Pods in the order in which they are deleted. `related` are the active Pods of all ReplicaSets with
 /// the same owner, of which a node should not keep several.
@@ -91,8 +89,9 @@ fn node(pod: &Pod) -> &str {
         .unwrap_or_default()
 }
 
+/// What the annotation says; what is no number is 0, as is its absence.
 fn cost(pod: &Pod) -> i32 {
-    let cost = pod.annotations().get(DELETION_COST);
+    let cost = pod.annotations().get(POD_DELETION_COST);
     cost.and_then(|cost| cost.parse().ok()).unwrap_or(0)
 }
 
@@ -161,7 +160,7 @@ mod tests {
     }
 
     fn costing(cost: &str) -> Value {
-        json!({"metadata": {"annotations": {DELETION_COST: cost}}})
+        json!({"metadata": {"annotations": {POD_DELETION_COST: cost}}})
     }
 
     #[test]

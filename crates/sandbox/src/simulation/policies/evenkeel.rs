@@ -19,9 +19,9 @@ use crate::scrape::Sample;
 use crate::simulation::monitoring::Monitoring;
 use crate::simulation::policy::{Candidate, LoadPolicy};
 use crate::simulation::subject::{Leaving, PodId, Step, Subject};
-use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::{Near, NodeFacts, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::{Policy, in_tree};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
@@ -30,10 +30,6 @@ use evenkeel_kubernetes::plan::deletion_cost::{self, NodeLabels, Situation};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::removable_pod::{Common, Mark, RemovablePod};
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
-
-/// What one point of the extender counts beside kube-scheduler's own: its weight as shipped, times what
-/// kube-scheduler multiplies every extender's scores by.
-const POINT: i64 = 5 * 10;
 
 pub(super) struct Evenkeel {
     names: Vec<Arc<str>>,
@@ -234,7 +230,7 @@ impl LoadPolicy for Evenkeel {
         let prioritized = decide::prioritize(&request, &self.call(&snapshot, pod.id, now));
         drop(request);
         for (candidate, score) in candidates.iter_mut().zip(&prioritized.scores) {
-            candidate.sum += i64::from(*score) * POINT;
+            candidate.sum += i64::from(*score) * in_tree::POINT;
         }
         if let Some(best) = prioritized.best {
             let name = &self.names[candidates[best].node];

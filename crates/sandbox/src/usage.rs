@@ -1,0 +1,164 @@
+//! What all Pods and nodes use at a moment: the one sum for [`Engine`](crate::engine::Engine), in its steps, and for
+//! [`simulation`](crate::simulation), at its scrapes.
+//!
+//! Amounts are added in the order in which the Pods are given, so that a run gives the same bytes each time.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use crate::lifecycle::Stage;
+use crate::load::{self, NodeUse, Served, Used};
+use crate::scenario::{NodeShape, Workload};
+use evenkeel_core::random::Random;
+use evenkeel_core::units::Resources;
+
+/// A Pod that a kubelet has, at a moment.
+pub(crate) struct PodNow<'a, K> {
+    /// What its driver knows it by.
+    pub key: K,
+    /// The position of its node in the scenario.
+    pub node: usize,
+    pub workload: &'a Workload,
+    /// The workload's position in the scenario; `None` for what somebody applied by hand.
+    pub index: Option<usize>,
+    pub stage: Stage,
+    /// Its own stream.
+    pub noise: Random,
+}
+
+/// The use of everything at a moment.
+pub(crate) struct Usage<K> {
+    /// In the order of the scenario.
+    pub nodes: Vec<NodeUse>,
+    /// What each Pod gets: its share of what its node can give.
+    pub pods: Vec<(K, Used)>,
+}
+
+/// How many Pods of each of so many workloads are ready.
+pub(crate) fn ready<K>(pods: &[PodNow<'_, K>], workloads: usize) -> Vec<u32> {
+    let mut ready = vec![0_u32; workloads];
+    for pod in pods {
+        if let Some(ready) = pod.index.and_then(|index| ready.get_mut(index)) {
+            *ready += u32::from(pod.stage == Stage::Ready);
+        }
+    }
+    ready
+}
+
+/// The requests of each workload, at a time of the trace and with so many ready Pods; none for a workload without
+/// traffic.
+pub(crate) fn served(
+    workloads: &[Arc<Workload>],
+    ready: &[u32],
+    in_trace: SignedDuration,
+) -> Vec<Served> {
+    let served = |(workload, &ready): (&Arc<Workload>, &u32)| {
+        let traffic = workload.traffic.as_ref();
+        traffic.map_or_else(Served::default, |traffic| {
+            load::serve(traffic, in_trace, ready)
+        })
+    };
+    workloads.iter().zip(ready).map(served).collect()
+}
+
+/// What nodes of these shapes and the Pods on them use at `at`, while the workloads serve so many requests.
+pub(crate) fn of<K>(
+    pods: Vec<PodNow<'_, K>>,
+    shapes: &[NodeShape],
+    served: &[Served],
+    at: SignedDuration,
+) -> Usage<K> {
+    let mut wanted: Vec<Used> = shapes.iter().map(NodeUse::system).collect();
+    let pods = pods.into_iter().map(|pod| {
+        let served = pod.index.and_then(|index| served.get(index));
+        let served = served.copied().unwrap_or_default();
+        let used = load::replica(pod.workload, pod.stage, &served, pod.noise, at);
+        let sum = &mut wanted[pod.node];
+        *sum = Resources::from_fn(|resource| sum[resource] + used[resource]);
+        (pod.key, pod.node, used)
+    });
+    let pods: Vec<(K, usize, Used)> = pods.collect();
+    let nodes = shapes.iter().zip(wanted);
+    let nodes: Vec<NodeUse> = nodes
+        .map(|(shape, wanted)| NodeUse::of(shape.capacity, wanted))
+        .collect();
+    let granted: Vec<Used> = nodes.iter().map(NodeUse::granted).collect();
+    let got = |(key, node, used): (K, usize, Used)| {
+        let share = &granted[node];
+        (key, Resources::from_fn(|of| used[of] * share[of]))
+    };
+    Usage {
+        pods: pods.into_iter().map(got).collect(),
+        nodes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use evenkeel_core::units::{Amount, Resource};
+
+    /// Pods of `workload` on the nodes at these positions.
+    fn pods<'a>(workload: &'a Workload, nodes: &[usize]) -> Vec<PodNow<'a, usize>> {
+        let pods = nodes.iter().enumerate().map(|(key, &node)| PodNow {
+            key,
+            node,
+            workload,
+            index: Some(0),
+            stage: Stage::Ready,
+            noise: Random::new(1).stream(&key.to_string()),
+        });
+        pods.collect()
+    }
+
+    fn close(one: f64, other: f64) -> bool {
+        (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
+    }
+
+    #[test]
+    fn nodes_use_what_their_pods_get_and_pods_get_no_more_than_their_node_gives() {
+        let scenario = Scenario::mixed();
+        let stream = scenario.workload("media", "stream").unwrap();
+        // Of the first node more is wanted than it has.
+        let placed: Vec<usize> = vec![0; 40].into_iter().chain([1]).collect();
+        let usage = of(
+            pods(stream, &placed),
+            &scenario.nodes,
+            &[],
+            SignedDuration::ZERO,
+        );
+        let network = Resource::NetworkIo;
+        let capacity = |node: usize| scenario.nodes[node].capacity[network].as_f64();
+        let sum = |node: usize| {
+            let here = usage.pods.iter().filter(|(key, _)| placed[*key] == node);
+            let system = NodeUse::system(&scenario.nodes[node])[network];
+            let granted = usage.nodes[node].granted()[network];
+            here.map(|(_, used)| used[network]).sum::<f64>() + system * granted
+        };
+        assert!(usage.nodes[0].wanted[network] > capacity(0));
+        assert!(close(sum(0), capacity(0)), "{}", sum(0));
+        assert!(close(sum(1), usage.nodes[1].wanted[network]));
+        let idle = usage.nodes[2].wanted[network];
+        assert!(close(idle, NodeUse::system(&scenario.nodes[2])[network]));
+    }
+
+    #[test]
+    fn ready_pods_share_the_requests_and_strangers_have_none() {
+        let scenario = Scenario::mixed();
+        let web = Arc::new(scenario.workload("shop", "web").unwrap().clone());
+        let mut pods = pods(&web, &[0, 1, 2]);
+        pods[1].stage = Stage::Starting;
+        pods[2].index = None;
+        let ready = ready(&pods, 1);
+        assert_eq!(ready, [1]);
+        let (busy, at) = (SignedDuration::from_hours(12), SignedDuration::ZERO);
+        let served = served(&[Arc::clone(&web)], &ready, busy);
+        assert!(served[0].each > 0.0);
+        let usage = of(pods, &scenario.nodes, &served, at);
+        let cpu = |pod: usize| usage.pods[pod].1[Resource::Cpu];
+        assert!(cpu(0) > 1.5 * cpu(2), "{} {}", cpu(0), cpu(2));
+        assert!(cpu(2) > 0.0 && Amount::from_f64(cpu(1)) == Amount::ZERO);
+    }
+}
