@@ -38,7 +38,7 @@ pub use self::options::{Options, SPEED};
 pub(super) use self::configuration::is_own;
 
 use self::addresses::Addresses;
-use crate::doctor::CONFIGURATION_FILE;
+use self::configuration::Mounted;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Ratio;
@@ -140,9 +140,7 @@ impl Cluster {
         tasks.spawn(backend);
         let own = install::own_fields(clock, addresses, prometheus);
         let paced = install::paced_fields(clock);
-        let text = configuration::text(&options.configuration, &own, &paced)?;
-        let file = options.folder.join(CONFIGURATION_FILE);
-        let mounted = configuration::Mounted::write(&client, text, file).await?;
+        let mounted = Mounted::write(&client, &options, &own, &paced).await?;
         let file = mounted.path();
         tasks.spawn(mounted.follow());
         installation::services(&client, called).await?;

@@ -24,8 +24,8 @@ struct BadEnd {
 
 pub(super) fn told(evidence: &Evidence<'_>) -> Found {
     let pages = evidence.pages(NOTICES, "whether kube-scheduler tells its choices")?;
-    let unbound = ending(pages, "unbound").map(not_bound);
-    let untold = ending(pages, "untold").map(not_told);
+    let unbound = ending(pages, "unbound").as_ref().map(not_bound);
+    let untold = ending(pages, "untold").as_ref().map(not_told);
     let mut found: Vec<Finding> = unbound.into_iter().chain(untold).collect();
     if found.is_empty() {
         found.push(match since(pages, "told") {
@@ -69,14 +69,14 @@ fn ago(well: Option<f64>) -> String {
     )
 }
 
-fn not_told(end: BadEnd) -> Finding {
+fn not_told(end: &BadEnd) -> Finding {
     let BadEnd { in_a_row, well } = end;
     Finding::warning(
         NOTICES,
         format!(
             "kube-scheduler does not tell which nodes it chooses: the last {in_a_row} Pods that were scored \
-             were bound without a call of bind ({}); in a burst each counts where it was scored best",
-            ago(well)
+             were bound without a call of bind (of such calls, {}); in a burst each counts where it was scored best",
+            ago(*well)
         ),
         "add `bindVerb: bind` and `preemptVerb: preempt` to the extender in every kube-scheduler's \
          configuration, as evenkeel certs scheduler-config prints it, unless another extender binds; if they \
@@ -84,13 +84,13 @@ fn not_told(end: BadEnd) -> Finding {
     )
 }
 
-fn not_bound(end: BadEnd) -> Finding {
+fn not_bound(end: &BadEnd) -> Finding {
     let BadEnd { in_a_row, well } = end;
     Finding::error(
         NOTICES,
         format!(
-            "the last {in_a_row} choices that kube-scheduler told were followed by no binding (that was, before: {})",
-            ago(well)
+            "kube-scheduler told its last {in_a_row} choices and bound none of these Pods (of those that it bound, {})",
+            ago(*well)
         ),
         "set `ignorable: true` for the extender in every kube-scheduler's configuration, as evenkeel certs \
          scheduler-config prints it: bind is answered with an error, so that kube-scheduler binds by itself; if \

@@ -289,7 +289,11 @@ fn a_token_that_is_set_is_asked_for_everywhere() {
 #[test]
 fn patches_are_told_in_the_old_form_of_openapi() {
     const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    with_settings(settings(), async |server, _| {
+    let plain = Settings {
+        tls: false,
+        ..settings()
+    };
+    with_settings(plain, async |server, _| {
         let ask = async |accept: &str| {
             let header = format!("Accept: {accept}");
             bare(server.address(), "/openapi/v2", &header).await

@@ -12,8 +12,8 @@ use kube::{Api, Client};
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
-use super::StartError;
 use super::installation::NAMESPACE;
+use super::{Options, StartError};
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 use evenkeel_sandbox::objects::typed;
 
@@ -46,11 +46,7 @@ pub(super) type Fields = Vec<(String, String)>;
 
 /// The text of the file: what was `given`, the run's `own` fields over it, and under it `paced`, which
 /// fit the pace of the scenario.
-pub(super) fn text(
-    given: &Map<String, Value>,
-    own: &Fields,
-    paced: &Fields,
-) -> Result<String, StartError> {
+fn text(given: &Map<String, Value>, own: &Fields, paced: &Fields) -> Result<String, StartError> {
     let mut file = Value::Object(given.clone());
     for path in OWN {
         remove(&mut file, path);
@@ -103,12 +99,14 @@ pub(super) struct Mounted {
 }
 
 impl Mounted {
-    /// Writes the ConfigMap, and the file at `path`.
+    /// Writes the ConfigMap, and the file in the run's folder.
     pub(super) async fn write(
         client: &Client,
-        text: String,
-        path: PathBuf,
+        options: &Options,
+        own: &Fields,
+        paced: &Fields,
     ) -> Result<Self, StartError> {
+        let text = text(&options.configuration, own, paced)?;
         let map: ConfigMap = typed(json!({
             "metadata": {
                 "name": CONFIGURATION_MAP,
@@ -120,7 +118,7 @@ impl Mounted {
         maps.create(&PostParams::default(), &map).await?;
         let mounted = Self {
             client: client.clone(),
-            path,
+            path: options.folder.join(CONFIGURATION_FILE),
             text: Some(text),
         };
         mounted.bring().map_err(|source| StartError::Io {
