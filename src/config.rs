@@ -31,7 +31,7 @@ use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(crate) use check::Checker;
 #[cfg(feature = "sandbox")]
@@ -117,6 +117,15 @@ impl Config {
     pub fn parse(text: &str, sources: &Sources) -> Result<Self, ConfigError> {
         let layered = Layered::parse(text, sources, &tree(&File::default()))?;
         Self::of(&layered, sources)
+    }
+
+    /// The fields that the sources give, laid over one another, as a file would have them; defaults are not
+    /// among them. Whether they are right is [`Self::load`]'s to say.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and variables or flags that are no values of fields.
+    pub fn given(sources: &Sources) -> Result<Map<String, Value>, ConfigError> {
+        Ok(Layered::read(sources, &tree(&File::default()))?.tree)
     }
 
     fn of(layered: &Layered, sources: &Sources) -> Result<Self, ConfigError> {

@@ -11,6 +11,7 @@ mod objects;
 mod picture;
 mod run;
 mod seeds;
+mod settings;
 mod show;
 mod shown_load;
 mod terminal;
@@ -33,10 +34,12 @@ use self::objects::{Notation, Objects};
 use self::picture::Pictured;
 use self::run::{End, RunResult};
 use self::seeds::OverSeeds;
+use self::settings::Given;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
 use super::scenario_file;
+use super::settings::ConfigArgs;
 use crate::cli::dev::cluster::SPEED;
 use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::engine::summary::Summary;
@@ -49,6 +52,8 @@ Examples:
   evenkeel dev --duration 72s --seeds 10
   evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
   evenkeel dev --scenario examples/scenarios/tight.yaml --fault hang@3m..5m
+  evenkeel dev --set scheduling.scaleIn=balance --set scheduling.overload.taint=enforce
+  evenkeel dev --config deploy/base/config.yaml --set writes=disabled
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 
@@ -63,6 +68,12 @@ FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of
 service lives in the time of the scenario: what it writes, in annotations and Events, its API and the ages
 of `kubectl get` are of it. Ages that kubectl reckons itself, as describe does of Events, are against the
 date of this machine.
+
+The service runs by the configuration of `evenkeel serve`: --config, EVENKEEL_ variables and --set, but
+for addresses, certificates and the way to Prometheus, which are those of the run. Its times are of the
+scenario, and those that are not given fit --speed. All of it stands in the ConfigMap evenkeel of the
+namespace evenkeel-system, which the service follows as its mounted file: `writes` is obeyed within two
+seconds, other fields would need a restart, and what is refused changes nothing and is told by an Event.
 
 The view has, of a workload that scales, the requests so far, its load, the forecast of it with the
 model and its error as a share of the naive forecast's (below 1 is better; unused: not trusted), the
@@ -112,6 +123,9 @@ pub(super) struct Args {
     /// Writes the view as it stands at the end, to a file whose name ends in .svg or .txt
     #[arg(long, value_name = "FILE")]
     picture: Option<picture::File>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
 
     /// Form of the output
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -224,10 +238,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let scenario = scenario(args.scenario.as_deref(), args.nodes)?;
+    let given = settings::read(args.config.clone())?;
     let mut comparisons = Vec::new();
     for number in 0..args.seeds {
         let seed = args.seed.wrapping_add(number);
-        let Some(ran) = run_once(args, &scenario, seed)? else {
+        let Some(ran) = run_once(args, &given, &scenario, seed)? else {
             break;
         };
         let (comparison, end) = ran;
@@ -254,6 +269,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 /// Runs one seed to its end, and compares it. `None` where there was nothing to see.
 fn run_once(
     args: &Args,
+    given: &Given,
     scenario: &Scenario,
     seed: u64,
 ) -> Result<Option<(Comparison, End)>, Failure> {
@@ -269,6 +285,8 @@ fn run_once(
         seed,
         speed: Ratio::new(args.speed).map_err(Failure::call)?,
         faults,
+        line: given.headroom,
+        configuration: given.fields.clone(),
         patience: args.patience,
         ..Options::new(folder.path().to_owned())
     };

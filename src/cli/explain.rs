@@ -14,8 +14,9 @@ use crate::api::explain::PodExplanation;
 use report::Explained;
 
 const AFTER_HELP: &str = "\
-Of a Pod that kube-scheduler has asked about the last answers are shown with the terms that they were \
-made of, and what would be answered now. With -f the Pods of a manifest are judged as if \
+Of a Pod that kube-scheduler has asked about the last answers are shown, in a line each, and the terms that \
+the newest of them was made of. Where these are kept no more, and with --nodes, the terms are those of an \
+answer that would be given now; -o json has both. With -f the Pods of a manifest are judged as if \
 kube-scheduler asked about them now. The service listens on the loopback address of its Pods: \
 kubectl -n evenkeel-system port-forward deploy/evenkeel 8081. Each replica knows the calls that it \
 got itself.
@@ -47,7 +48,7 @@ pub(super) struct Args {
     )]
     namespace: String,
 
-    /// Judge now among these nodes only [default: all]
+    /// Judge anew, among these nodes only [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     nodes: Vec<String>,
 
@@ -97,6 +98,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let report = Explained {
         pods,
         nodes: &args.node,
+        shows_now: !args.nodes.is_empty(),
     };
     output::print(&report, args.output)
 }

@@ -1,8 +1,8 @@
 //! What the Pods of each workload have used of late, for new Pods of it that say nothing themselves.
 //!
 //! Of each controller a few Pods are known by name, and of each round of measurements their usage is
-//! added to the history of the workload behind it. Only what its Pods neither request nor annotate is
-//! kept, and only of namespaces that have opted in. All of it is bounded, however large the cluster is:
+//! added to the history of the workload behind it. What a Pod requests is not kept, and what it annotates is:
+//! the next one of its workload may annotate it no more. Only namespaces that have opted in count. All of it is bounded, however large the cluster is:
 //! names a controller, workloads, and what is kept of each ([`UsageHistory`]).
 //! It is fed outside of every request, and what requests read is published whole.
 
@@ -40,14 +40,14 @@ const AT_ONCE: usize = 64;
 struct Group {
     namespace: Box<str>,
     controller: OwnerReference,
-    /// The resources that the Pods do not tell.
-    unknown: Resources<bool>,
     members: Vec<Member>,
 }
 
 #[derive(Debug)]
 struct Member {
     name: PodName,
+    /// The resources that it does not request.
+    learnt: Resources<bool>,
     misses: u8,
 }
 
@@ -72,12 +72,11 @@ impl History {
         let Some(controller) = pod.metadata.controller() else {
             return;
         };
-        let unknown = Resources::from_fn(|resource| {
-            let source = demand.sources[resource];
-            !matches!(source, DemandSource::Annotation | DemandSource::Requests)
-        });
+        let learnt = demand
+            .sources
+            .map(|source| source != DemandSource::Requests);
         let runs = pod.spec.node_name.is_some() && !pod.is_finished();
-        if controller.uid.is_empty() || !runs || !unknown.values().contains(&true) {
+        if controller.uid.is_empty() || !runs || !learnt.values().contains(&true) {
             return;
         }
         let mut groups = locked(&self.0.groups);
@@ -85,11 +84,15 @@ impl History {
             groups.insert(controller.uid.as_str().into(), Group::of(pod, controller));
         }
         if let Some(group) = groups.get_mut(controller.uid.as_str()) {
-            group.unknown = unknown;
-            let is_known = group.members.iter().any(|member| member.name == *name);
-            if !is_known && group.members.len() < NAMES {
-                let name = name.clone();
-                group.members.push(Member { name, misses: 0 });
+            let known = group.members.iter_mut().find(|member| member.name == *name);
+            if let Some(member) = known {
+                member.learnt = learnt;
+            } else if group.members.len() < NAMES {
+                group.members.push(Member {
+                    name: name.clone(),
+                    learnt,
+                    misses: 0,
+                });
             }
         }
     }
@@ -145,7 +148,6 @@ impl Group {
         Self {
             namespace: pod.namespace().into(),
             controller: controller.clone(),
-            unknown: Resources::default(),
             members: Vec::new(),
         }
     }
@@ -155,16 +157,16 @@ impl Group {
     fn take_turn(&mut self, round: &UsageSample) -> Vec<(Resource, Amount)> {
         let turn = EACH_ROUND.min(self.members.len());
         let mut used = Vec::new();
-        // A source that tells of no Pod at all is away, and no Pod is gone for that.
-        let is_told = Resource::ALL
-            .into_iter()
-            .any(|resource| self.unknown[resource] && !round.pods[resource].is_empty());
         for member in self.members.iter_mut().take(turn) {
             let before = used.len();
+            // A source that tells of no Pod at all is away, and no Pod is gone for that.
+            let mut is_told = false;
             for resource in Resource::ALL {
-                let found = round.pods[resource].get(&member.name);
-                let found = found.filter(|_| self.unknown[resource]);
-                used.extend(found.map(|found| (resource, *found)));
+                if member.learnt[resource] {
+                    let pods = &round.pods[resource];
+                    is_told |= !pods.is_empty();
+                    used.extend(pods.get(&member.name).map(|found| (resource, *found)));
+                }
             }
             member.misses = if used.len() > before {
                 0
@@ -263,6 +265,30 @@ mod tests {
         );
         history.feed(&round(&[]), deployment, |_| true, at(3700 + 900));
         assert_eq!(usual(&history), Resources::default(), "an hour later");
+    }
+
+    #[test]
+    fn what_pods_annotate_is_learnt_for_those_of_their_workload_that_do_not() {
+        let history = History::default();
+        let mut annotated = pod("a", &json!({"containers": []}));
+        let annotations = &mut annotated.metadata.annotations;
+        annotations.insert("evenkeel.dev/network-io".to_owned(), "5Mbps".to_owned());
+        let demand = demand(&annotated, false);
+        assert_eq!(
+            demand.sources[Resource::NetworkIo],
+            DemandSource::Annotation
+        );
+        history.apply(&annotated, &PodName::new("shop", "a"), &demand);
+        // One that requests cpu says nothing about the other's.
+        let requests = json!({"containers": [{"resources": {"requests": {"cpu": "1"}}}]});
+        apply(&history, "b", &requests);
+        for second in 0..12 {
+            let round = round(&[("a", 100), ("b", 200)]);
+            history.feed(&round, deployment, |_| true, at(second * 15));
+        }
+        let usual = usual(&history);
+        assert_eq!(usual[Resource::NetworkIo], Some(207));
+        assert_eq!(usual[Resource::Cpu], Some(103), "only of the one");
     }
 
     #[test]

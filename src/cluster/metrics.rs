@@ -1,11 +1,14 @@
 //! Metrics of the watches and the node table.
 
+mod choices;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use self::choices::ChoiceMetrics;
 use super::state::{ClusterState, SecondScheduler};
 use evenkeel_core::placement::node_table::{Freshness, NodeState};
 use evenkeel_core::units::Resource;
@@ -104,6 +107,7 @@ pub struct Metrics {
     foreseen: Family<ResourceLabel, Gauge>,
     io_pressed: Gauge,
     in_flight: Gauge,
+    choices: ChoiceMetrics,
 }
 
 impl Metrics {
@@ -159,6 +163,7 @@ impl Metrics {
             "Pods whose load is not in the measurements yet",
             self.in_flight.clone(),
         );
+        self.choices.register(registry);
     }
 
     pub(super) fn count(&self, kind: Kind, outcome: WatchOutcome) {
@@ -251,6 +256,7 @@ impl Metrics {
         }
         self.in_flight
             .set(i64::try_from(state.in_flight()).unwrap_or(i64::MAX));
+        self.choices.observe(&state.choices(), state.now());
     }
 }
 

@@ -23,7 +23,7 @@ use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::deletion_cost::{
     self, Around, Chosen, Due, Rounds, Situation, Unchosen, choose, clear, count_to_mark, looks,
 };
-use evenkeel_kubernetes::plan::scaling::ScaleIn;
+use evenkeel_kubernetes::plan::scaling::{Lowering, ScaleIn};
 use evenkeel_kubernetes::plan::{Purpose, Write};
 use evenkeel_kubernetes::removable_pod::RemovablePod;
 use evenkeel_kubernetes::snapshot::OptIn;
@@ -130,12 +130,12 @@ impl Costs {
 
     /// Takes the scale-ins of a tick in the place of those before.
     fn take(&self, memory: &mut Memory, expected: Vec<ScaleIn>, now: Timestamp) -> Vec<Write> {
-        let before = memory.renew();
+        let mut before = memory.renew();
         let mut told = Vec::new();
-        for scale_in in expected {
-            let write = scale_in.lowering.as_ref();
-            let same = write.and_then(|write| before.get(&write.target));
-            let since = same.copied().unwrap_or(now);
+        for mut scale_in in expected {
+            let lowering = scale_in.lowering.as_mut();
+            let since = lowering.and_then(|lowering| before.renew(lowering));
+            let since = since.unwrap_or(now);
             match self.replica_set(&scale_in) {
                 Ok(replica_set) => {
                     memory.rounds.want(&replica_set, now);
@@ -333,8 +333,8 @@ fn hold(held: &mut Vec<Held>, coming: Coming, waits: bool) {
         replica_set,
         since,
     } = coming;
-    held.extend(scale_in.lowering.map(|write| Held {
-        write,
+    held.extend(scale_in.lowering.map(|lowering| Held {
+        lowering,
         replica_set: Some(replica_set).filter(|_| waits),
         since,
     }));
@@ -373,6 +373,7 @@ pub(super) fn release(
     let expected = scale_ins.and_then(|scale_ins| scale_ins.take(now));
     let expected = expected.into_iter().flatten();
     let expected = expected.filter_map(|one| one.lowering);
+    let expected = expected.flat_map(Lowering::into_writes);
     let waiting = std::mem::take(memory).into_writes();
     waiting.chain(expected).collect()
 }

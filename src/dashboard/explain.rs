@@ -75,8 +75,30 @@ async fn what_if(
     body: bytes::Bytes,
 ) -> Result<Json<PodExplanation>, ApiError> {
     let NodesQuery { nodes } = parameters(&uri, "[nodes=NAME,...]")?;
-    let pod: Pod = json::from_slice(&body)?;
+    let pod = pod_in(&body).map_err(|why| {
+        let message = format!(
+            "the body: {why}; accepted: a Pod in JSON, as kubectl get pod -o json prints one"
+        );
+        ApiError::bad_request("malformed", message)
+    })?;
     Ok(Json(judge(&handlers, &pod, nodes.as_deref())?))
+}
+
+/// The Pod in a body, which may leave its kind out; the error says what else is in it.
+fn pod_in(body: &[u8]) -> Result<Pod, String> {
+    #[derive(Deserialize)]
+    struct Typed {
+        kind: Option<String>,
+    }
+    // Lists would be read as objects without names.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err("is no JSON object".to_owned());
+    }
+    let typed: Typed = json::from_slice(body).map_err(|error| error.to_string())?;
+    match typed.kind.as_deref() {
+        None | Some("Pod") => json::from_slice(body).map_err(|error| error.to_string()),
+        Some(kind) => Err(format!("is a {kind}")),
+    }
 }
 
 /// What would be decided now, among the nodes named or among all.

@@ -3,6 +3,7 @@
 
 mod calls;
 mod certificate;
+mod choices;
 mod conflicts;
 mod custom_kinds;
 mod evidence;
@@ -51,6 +52,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     scheduler::whole_nodes,
     scheduler::names,
     calls::check,
+    choices::told,
     measuring::fresh,
     measuring::names,
     measuring::capacity,

@@ -304,6 +304,16 @@ fn wrong_calls_are_told_what_is_accepted() {
         (&["--nodes", "0"], &["1..=1000"]),
         (&["--seeds", "2"], &["--seeds needs --duration"]),
         (&["--scenario", "none.yaml"], &["none.yaml"]),
+        (&["--config", "none.yaml"], &["none.yaml"]),
+        (
+            &["--set", "scheduling.headroom=7"],
+            &["--set", "scheduling.headroom"],
+        ),
+        (&["--set", "scaling.scaleIn=balance"], &["no such field"]),
+        (
+            &["--set", "metrics.prometheus.url=http://localhost"],
+            &["metrics.prometheus.url", "dev decides"],
+        ),
         (&["--scenario", "Cargo.toml"], &["Cargo.toml", "scenario"]),
     ] {
         evenkeel(&[&["dev"], arguments].concat()).is_refused(2, parts);

@@ -173,6 +173,43 @@ fn every_planted_fault_is_found_with_its_fix() {
     }
 }
 
+/// The severity of the finding about notices, by the first replica's last lines on choices.
+fn notices(in_a_row: &str, untold: &str, told: &str) -> Severity {
+    let mut observation = healthy();
+    for (path, of) in [(0, [in_a_row, untold, "-1.0"]), (1, ["0", "-1.0", told])] {
+        let text = &mut observation["replicas"]["there"][path]["metrics"]["there"];
+        let [in_a_row, untold, told] = of;
+        let mut page = text.as_str().unwrap().to_owned();
+        for (name, end, value) in [
+            ("choices_in_a_row", "untold", in_a_row),
+            ("seconds_since_last_choice", "untold", untold),
+            ("seconds_since_last_choice", "told", told),
+        ] {
+            let line = format!("evenkeel_extender_{name}{{end=\"{end}\"}} ");
+            let (before, after) = page.split_once(&line).unwrap();
+            let rest = after.split_once('\n').unwrap().1;
+            page = format!("{before}{line}{value}\n{rest}");
+        }
+        *text = json!(page);
+    }
+    let found = diagnose(observation);
+    let of_check = found.iter().find(|found| found.id == "extender-notices");
+    of_check.unwrap().severity
+}
+
+#[test]
+fn notices_are_missed_once_several_pods_are_bound_without_and_no_replica_gets_one() {
+    assert_eq!(notices("5", "3.0", "-1.0"), Severity::Warning);
+    assert_eq!(notices("5", "3.0", "900.0"), Severity::Warning);
+    assert_eq!(notices("4", "3.0", "900.0"), Severity::Ok, "a few");
+    assert_eq!(
+        notices("5", "3.0", "10.0"),
+        Severity::Ok,
+        "the other is told"
+    );
+    assert_eq!(notices("5", "900.0", "10.0"), Severity::Ok, "long past");
+}
+
 #[test]
 fn what_is_not_ok_always_has_a_fix() {
     for fault in faults() {

@@ -574,6 +574,31 @@ async fn what_is_explained_is_the_newest_pod_of_the_name_and_of_opted_in_namespa
     }
 }
 
+#[tokio::test]
+async fn whoever_asks_about_what_is_no_pod_is_told_what_is_accepted() {
+    let service = Asked::new(opted_in(), policy());
+    for (body, why) in [
+        ("kind: Pod\nmetadata: {name: a}\n", "is no JSON object"),
+        ("", "is no JSON object"),
+        ("[]", "is no JSON object"),
+        ("{\"spec\":", "EOF"),
+        (r#"{"kind": "Deployment"}"#, "is a Deployment"),
+        (r#"{"kind": "Pod", "spec": 7}"#, "spec"),
+    ] {
+        let (status, answer) = service.what_if_text("", body.to_owned()).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+        assert_eq!(answer["reason"], "malformed", "{body}");
+        let error = answer["error"].as_str().unwrap();
+        for part in ["the body: ", why, "accepted: a Pod in JSON"] {
+            assert!(error.contains(part), "{body}: {error}");
+        }
+    }
+    for body in [r#" {"kind": "Pod"}"#, "{}"] {
+        let (status, _) = service.what_if_text("", body.to_owned()).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+    }
+}
+
 /// What the terms of a past answer say of each node.
 fn told<T>(explained: &Value, answer: &str, of: impl Fn(&Value) -> T) -> HashMap<String, T> {
     let nodes = explained[answer]["terms"]["nodes"].as_array();

@@ -231,8 +231,14 @@ impl Asked {
     /// Asks what would become of a Pod; the status and the body.
     #[allow(dead_code)] // the extender's test asks
     pub(crate) async fn what_if(&self, query: &str, pod: &Value) -> (StatusCode, Value) {
+        self.what_if_text(query, pod.to_string()).await
+    }
+
+    /// The same of a body that may be no Pod.
+    #[allow(dead_code)] // the extender's test asks
+    pub(crate) async fn what_if_text(&self, query: &str, body: String) -> (StatusCode, Value) {
         let request = Request::post(format!("{EXPLAIN}{query}"));
-        let (status, body) = self.explained(request.body(pod.to_string().into())).await;
+        let (status, body) = self.explained(request.body(body.into())).await;
         (status, serde_json::from_slice(&body).expect("JSON"))
     }
 

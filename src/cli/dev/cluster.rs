@@ -7,6 +7,7 @@
 mod addresses;
 mod baseline;
 mod clients;
+mod configuration;
 mod error;
 pub mod events;
 mod faults;
@@ -34,7 +35,10 @@ pub use self::error::StartError;
 pub use self::events::{Event, Events, TimedEvent};
 pub use self::options::{Options, SPEED};
 
+pub(super) use self::configuration::is_own;
+
 use self::addresses::Addresses;
+use self::configuration::Mounted;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Ratio;
@@ -58,7 +62,9 @@ pub struct Wiring {
     pub kubeconfig: PathBuf,
     /// Where its own objects are.
     pub namespace: &'static str,
-    /// Fields of its configuration, as paths with values.
+    /// The file with its configuration, where there is one.
+    pub file: Option<PathBuf>,
+    /// Fields of its configuration over those of the file, as paths with values.
     pub fields: Vec<(String, String)>,
     /// The clock that the cluster's objects and measurements are dated by.
     pub clock: Clock,
@@ -132,13 +138,18 @@ impl Cluster {
         let prometheus = options.metrics(&machines, &timeline, &behaviour);
         let (prometheus, backend) = prometheus.await?;
         tasks.spawn(backend);
-        let fields = install::fields(clock, addresses, prometheus);
-        installation::write(&client, &fields, called).await?;
+        let own = install::own_fields(clock, addresses, prometheus);
+        let paced = install::paced_fields(clock);
+        let mounted = Mounted::write(&client, &options, &own, &paced).await?;
+        let file = mounted.path();
+        tasks.spawn(mounted.follow());
+        installation::services(&client, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
             namespace: installation::NAMESPACE,
-            fields,
+            file: Some(file),
+            fields: Vec::new(),
             clock,
             stop: stop.clone(),
         }));

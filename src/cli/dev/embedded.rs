@@ -16,6 +16,7 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
     let Wiring {
         kubeconfig,
         namespace,
+        file,
         fields,
         clock,
         stop,
@@ -26,6 +27,7 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
         value,
     };
     let mut config = Config::load(&Sources {
+        file,
         flags: fields.into_iter().map(flag).collect(),
         ..Sources::default()
     })?;

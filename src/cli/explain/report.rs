@@ -20,6 +20,9 @@ pub(super) struct Explained<'a> {
     /// The nodes whose terms are shown.
     #[serde(skip)]
     pub(super) nodes: &'a [String],
+    /// True where the terms are those of an answer that would be given now, whatever was answered.
+    #[serde(skip)]
+    pub(super) shows_now: bool,
 }
 
 impl Report for Explained<'_> {
@@ -79,6 +82,7 @@ impl Explained<'_> {
         }
         let terms = |past: &Option<PastVerdict>| past.as_ref()?.terms.clone();
         let shown = terms(last_prioritize).or_else(|| terms(last_filter));
+        let shown = shown.filter(|_| !self.shows_now);
         if last_filter.is_some() || last_prioritize.is_some() {
             let of = if shown.is_some() {
                 "As it was answered"
@@ -179,5 +183,81 @@ fn answered(past: &PastVerdict) -> String {
             (_, _, Some(why)) => format!("{at}  prioritize: no preference, {why}."),
             _ => format!("{at}  prioritize: of {asked} nodes none was preferred."),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::config::{Config, Sources};
+    use evenkeel_kubernetes::extender::explain::explain;
+    use evenkeel_kubernetes::extender::judgement::Call;
+    use evenkeel_kubernetes::pod::Pod;
+    use evenkeel_kubernetes::snapshot::Snapshot;
+
+    fn explanation(headroom: f64) -> Explanation {
+        let policy = Config::load(&Sources::default()).unwrap().policy;
+        let call = Call {
+            snapshot: &Snapshot::default(),
+            policy: &policy,
+            now: Timestamp::UNIX_EPOCH,
+            refused_since: None,
+        };
+        Explanation {
+            headroom,
+            ..explain(&Pod::default(), &call)
+        }
+    }
+
+    /// The text about a Pod that was scored under a headroom of 70 %, where 80 % hold now.
+    fn printed(terms: Option<Explanation>, shows_now: bool) -> String {
+        let past = PastVerdict {
+            at: Timestamp::UNIX_EPOCH,
+            verdict: Verdict::Prioritized {
+                asked: 1,
+                best: Some("a".to_owned()),
+                score: Some(10),
+                profile: None,
+                unjudged: None,
+            },
+            terms,
+        };
+        let pod = PodExplanation {
+            workload: None,
+            last_filter: None,
+            last_prioritize: Some(past),
+            last_notice: None,
+            overloaded: BTreeMap::new(),
+            deletion_cost: None,
+            now: explanation(0.8),
+        };
+        let report = Explained {
+            pods: vec![pod],
+            nodes: &[],
+            shows_now,
+        };
+        let mut text = Vec::new();
+        report.print(&mut text, Style::Plain).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn the_terms_are_those_of_the_answer_unless_others_are_asked_for_or_they_are_kept_no_more() {
+        let kept = || Some(explanation(0.7));
+        for (terms, shows_now, parts) in [
+            (kept(), false, ["As it was answered:", "below 70"]),
+            (kept(), true, ["As it would be answered now:", "below 80"]),
+            (None, false, ["As it would be answered now:", "below 80"]),
+        ] {
+            let text = printed(terms, shows_now);
+            assert!(text.contains("of 1 nodes a got most, 10."), "{text}");
+            for part in parts {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::ClusterState;
-use evenkeel_core::placement::node_table::Near;
+use evenkeel_core::placement::node_table::{ChoiceTally, Near};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::demand::demand;
@@ -32,6 +32,12 @@ impl ClusterState {
     #[must_use]
     pub fn notice(&self, uid: &str, node: &str, now: Timestamp) -> bool {
         self.change(|inner| inner.table.notice(uid, node, now))
+    }
+
+    /// How kube-scheduler's choices have ended for the Pods that were placed here.
+    #[must_use]
+    pub fn choices(&self) -> ChoiceTally {
+        *self.lock().table.choices()
     }
 
     /// The load that leaves a node with these Pods, and with those that are being deleted there.

@@ -10,7 +10,7 @@ use super::expected::ScaleIns;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::deletion_cost::Rounds;
-use evenkeel_kubernetes::plan::scaling::ScaleIn;
+use evenkeel_kubernetes::plan::scaling::{Lowering, ScaleIn};
 
 /// The longest that a scale-in waits for costs: less than the time between two ticks of an HPA.
 const HOLD: SignedDuration = SignedDuration::from_secs(10);
@@ -34,10 +34,33 @@ pub(super) struct Coming {
 /// A write that waits for costs.
 #[derive(Debug)]
 pub(in crate::controller) struct Held {
-    pub(super) write: Write,
+    pub(super) lowering: Lowering,
     /// The ReplicaSet whose Pods are to show them; `None` where none are waited for.
     pub(super) replica_set: Option<Arc<str>>,
     pub(super) since: Timestamp,
+}
+
+/// What waited at the tick before, by its object.
+#[derive(Debug)]
+pub(super) struct Before(HashMap<ObjectRef, Waited>);
+
+#[derive(Debug)]
+struct Waited {
+    since: Timestamp,
+    /// The Events that tell of it.
+    told: Vec<Write>,
+}
+
+impl Before {
+    /// Lets a lowering wait in the place of the one of its object before, and gives since when that has waited.
+    /// A plan tells of each change once, so that the Events of one which has not changed are taken over.
+    pub(super) fn renew(&mut self, lowering: &mut Lowering) -> Option<Timestamp> {
+        let Waited { since, told } = self.0.remove(&lowering.write.target)?;
+        if lowering.told.is_empty() {
+            lowering.told = told;
+        }
+        Some(since)
+    }
 }
 
 /// True for what has waited for as long as a scale-in waits.
@@ -46,14 +69,17 @@ pub(super) fn has_waited(since: Timestamp, now: Timestamp) -> bool {
 }
 
 impl Memory {
-    /// Drops what waits, for a newer tick has decided on it, and gives since when each object's has waited.
-    pub(super) fn renew(&mut self) -> HashMap<ObjectRef, Timestamp> {
+    /// Drops what waits, for a newer tick has decided on it.
+    pub(super) fn renew(&mut self) -> Before {
         let held = std::mem::take(&mut self.held).into_iter();
-        let held = held.map(|held| (held.write.target, held.since));
+        let held = held.map(|held| (held.lowering, held.since));
         let coming = std::mem::take(&mut self.coming).into_iter();
-        let coming =
-            coming.filter_map(|coming| Some((coming.scale_in.lowering?.target, coming.since)));
-        held.chain(coming).collect()
+        let coming = coming.filter_map(|coming| Some((coming.scale_in.lowering?, coming.since)));
+        let waited = held.chain(coming).map(|(lowering, since)| {
+            let Lowering { write, told } = lowering;
+            (write.target, Waited { since, told })
+        });
+        Before(waited.collect())
     }
 
     /// Lets the namespaces take turns, so that many workloads of one delay those of no other.
@@ -81,7 +107,8 @@ impl Memory {
         put: impl Fn(Write),
     ) {
         let mut freed = freed;
-        scale_ins.unless_newer(|| freed.drain(..).for_each(|held| put(held.write)));
+        let writes = |held: Held| held.lowering.into_writes();
+        scale_ins.unless_newer(|| freed.drain(..).flat_map(writes).for_each(put));
         self.held.extend(freed);
     }
 
@@ -94,6 +121,7 @@ impl Memory {
         } = self;
         let coming = coming.into_iter();
         let coming = coming.filter_map(|coming| coming.scale_in.lowering);
-        held.into_iter().map(|held| held.write).chain(coming)
+        let held = held.into_iter().map(|held| held.lowering);
+        held.chain(coming).flat_map(Lowering::into_writes)
     }
 }

@@ -123,7 +123,9 @@ fn costs(plan: &Plan) -> usize {
 
 fn freed(plan: &Plan) -> Vec<&str> {
     let freed = plan.freed.iter();
-    freed.map(|held| held.write.target.name.as_str()).collect()
+    freed
+        .map(|held| held.lowering.write.target.name.as_str())
+        .collect()
 }
 
 /// A ReplicaSet that Evenkeel lowers from so many replicas to so many.
@@ -135,7 +137,10 @@ pub(in crate::controller) fn lowering(namespace: &str, set: &str, from: i32, to:
         namespace_policy: Arc::new(NamespacePolicy::default()),
         from,
         to,
-        lowering: Some(Write::new(Purpose::ScalingReplicas, target, operation)),
+        lowering: Some(Lowering {
+            write: Write::new(Purpose::ScalingReplicas, target, operation),
+            told: Vec::new(),
+        }),
     }
 }
 
@@ -154,6 +159,52 @@ fn a_lowering_waits_until_the_costs_are_there_or_for_ten_seconds() {
     assert_eq!(freed(&again), Vec::<&str>::new());
     world.show("web", &again.writes);
     assert_eq!(freed(&world.plan(at(16))), ["web"], "they are there");
+}
+
+/// An Event that tells of a lowering.
+fn event(name: &str) -> Write {
+    let target = ObjectRef::in_namespace(Kind::Event, "shop", name);
+    let operation = Operation::Create(json!({"reason": "FloorLowered"}));
+    Write::new(Purpose::ScalingEvent, target, operation)
+}
+
+#[test]
+fn a_lowering_is_told_when_it_is_let_go_and_not_before() {
+    let mut world = World::new();
+    world.set("shop", "web", 3);
+    let lowering = |to: i32, told: &[&str]| {
+        let mut one = lowering("shop", "web", 3, to);
+        let told = told.iter().map(|name| event(name)).collect();
+        one.lowering.as_mut().unwrap().told = told;
+        vec![one]
+    };
+    let gone = |world: &mut World, second: i64| {
+        let plan = world.plan(at(second));
+        let events = plan.writes.iter().filter(|write| !is_cost(write)).count();
+        assert_eq!(events, 0, "nothing is told meanwhile");
+        let (scale_ins, put) = (world.costs.scale_ins.clone().unwrap(), RefCell::default());
+        let keep = |write: Write| {
+            let names: &RefCell<Vec<String>> = &put;
+            names.borrow_mut().push(write.target.name);
+        };
+        world.memory.let_go(&scale_ins, plan.freed, keep);
+        put.into_inner()
+    };
+    world.expect(lowering(2, &["first"]), at(0));
+    assert_eq!(gone(&mut world, 0), Vec::<String>::new());
+    // The next tick decides the same, of which its plan has told already.
+    world.expect(lowering(2, &[]), at(5));
+    assert_eq!(gone(&mut world, 5), Vec::<String>::new());
+    assert_eq!(gone(&mut world, 10), ["web", "first"]);
+    // One that is told anew takes the place of the one before, and one that is given up is not told.
+    world.expect(lowering(2, &["second"]), at(20));
+    assert_eq!(gone(&mut world, 20), Vec::<String>::new());
+    world.expect(lowering(1, &["third"]), at(25));
+    assert_eq!(gone(&mut world, 30), ["web", "third"]);
+    world.expect(lowering(2, &["fourth"]), at(40));
+    assert_eq!(gone(&mut world, 40), Vec::<String>::new());
+    world.expect(Vec::new(), at(45));
+    assert_eq!(gone(&mut world, 60), Vec::<String>::new());
 }
 
 #[test]

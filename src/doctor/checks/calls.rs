@@ -19,9 +19,6 @@ const CALLED: [&str; 5] = [
     paths::BIND,
 ];
 
-/// Calls after which one that never came is not only late.
-const MANY: f64 = 20.0;
-
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let pages = evidence.pages(ANSWERS, "how calls are answered")?;
     let sum = |name: &str, labels: &[(&str, &str)]| -> f64 {
@@ -69,26 +66,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             "in the first moments of a namespace that is usual; else look at the log",
         ));
     }
-    let good = |path| {
-        let labels = [("path", path), ("status", "2xx")];
-        sum("evenkeel_http_requests_total", &labels)
-    };
-    found.extend(without_notices(good(paths::PRIORITIZE), good(paths::BIND)));
     if found.is_empty() {
         found.push(Finding::ok(ANSWERS, "calls are answered"));
     }
     Ok(found)
-}
-
-/// What there is to say where kube-scheduler asks and does not tell its choices.
-fn without_notices(asked: f64, told: f64) -> Option<Finding> {
-    (asked >= MANY && told == 0.0).then(|| {
-        Finding::info(
-            ANSWERS,
-            "kube-scheduler does not tell which nodes it chooses: in a burst each Pod counts where it \
-             was scored best until its binding is seen",
-            "add `bindVerb: bind` and `preemptVerb: preempt` to the extender in its configuration, as \
-             evenkeel certs scheduler-config prints it, unless another extender binds",
-        )
-    })
 }

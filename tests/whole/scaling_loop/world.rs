@@ -166,6 +166,7 @@ impl World<'_> {
         let running = tokio::spawn(embedded::run(Wiring {
             kubeconfig: self.kubeconfig(),
             namespace: "evenkeel-system",
+            file: None,
             fields: self.fields(own),
             clock: self.clock,
             stop: stop.clone(),

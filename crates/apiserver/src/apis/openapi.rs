@@ -3,6 +3,8 @@
 //! Fields and types of built-in kinds come from the same table as their protobuf, which has no
 //! descriptions; custom resources are described by their own schemas.
 
+pub(crate) mod v2;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
@@ -18,6 +20,11 @@ use crate::state::Api;
 use crate::wire::protobuf;
 use crate::wire::protobuf::Shape;
 use crate::wire::reply::Reply;
+
+const TITLE: &str = "Kubernetes";
+
+/// The parameters of every patch that kubectl looks for.
+const PARAMETERS: [&str; 2] = ["fieldValidation", "dryRun"];
 
 /// The message of the metadata that every object has.
 const OBJECT_META: &str = "meta.ObjectMeta";
@@ -52,12 +59,16 @@ pub(crate) fn document(api: &Api, group: &str, version: &str) -> Result<Reply, A
     let groups = groups(api);
     let found = groups.get(group).and_then(|versions| versions.get(version));
     let entries = found.ok_or_else(ApiError::no_such_path)?;
-    let place = place(group, version);
-    let paths: Map<String, Value> = entries.iter().map(|entry| patch(&place, entry)).collect();
+    let paths: Map<String, Value> = entries.iter().map(patch).collect();
     Ok(Reply::value(&json!({
-        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": format!("v{MAJOR}.{MINOR}.0")},
+        "openapi": "3.0.0", "info": {"title": TITLE, "version": self::version()},
         "paths": paths, "components": {"schemas": schemas(api, entries)},
     })))
+}
+
+/// The version of Kubernetes that is described.
+fn version() -> String {
+    format!("v{MAJOR}.{MINOR}.0")
 }
 
 fn gvk(entry: &Entry) -> Value {
@@ -66,21 +77,26 @@ fn gvk(entry: &Entry) -> Value {
 
 /// That objects can be patched with field validation on the server, which is what `kubectl apply`
 /// looks for.
-fn patch(place: &str, entry: &Entry) -> (String, Value) {
+fn patch(entry: &Entry) -> (String, Value) {
+    let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
+    let operation = json!({
+        "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": gvk(entry),
+        "parameters": PARAMETERS.map(parameter),
+        "requestBody": {"content": {"application/apply-patch+yaml": {}}},
+        "responses": {"200": {"description": "OK"}},
+    });
+    (path(entry), json!({"patch": operation}))
+}
+
+/// The path of one object of a kind.
+fn path(entry: &Entry) -> String {
+    let place = place(&entry.group, &entry.version);
     let scope = if entry.namespaced {
         "namespaces/{namespace}/"
     } else {
         ""
     };
-    let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
-    let operation = json!({
-        "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": gvk(entry),
-        "parameters": [parameter("fieldValidation"), parameter("dryRun")],
-        "requestBody": {"content": {"application/apply-patch+yaml": {}}},
-        "responses": {"200": {"description": "OK"}},
-    });
-    let path = format!("/{place}/{scope}{}/{{name}}", entry.plural);
-    (path, json!({"patch": operation}))
+    format!("/{place}/{scope}{}/{{name}}", entry.plural)
 }
 
 /// The schemas of the kinds, and of all messages in them.

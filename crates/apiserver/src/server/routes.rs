@@ -65,12 +65,7 @@ async fn answer(api: &Arc<Api>, parts: &Parts, body: Incoming) -> Result<Respons
             ..Reply::json(Bytes::from_static(b"ok"))
         },
         Route::Version => discovery::version(),
-        Route::OpenApiV2 => {
-            return Err(ApiError::new(
-                Reason::NotAcceptable,
-                "this API server describes itself under /openapi/v3 only",
-            ));
-        }
+        Route::OpenApiV2 => openapi::v2::document(api, accepts)?,
         Route::OpenApiIndex => openapi::index(api),
         Route::OpenApi { group, version } => openapi::document(api, group, version)?,
         Route::Core | Route::Groups | Route::Group(_) | Route::Resources { .. } => {

@@ -284,6 +284,45 @@ fn a_token_that_is_set_is_asked_for_everywhere() {
     });
 }
 
+/// kubectl that makes nothing of /openapi/v3 asks here, and takes protobuf alone; without an answer it neither
+/// applies nor creates.
+#[test]
+fn patches_are_told_in_the_old_form_of_openapi() {
+    const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let plain = Settings {
+        tls: false,
+        ..settings()
+    };
+    with_settings(plain, async |server, _| {
+        let ask = async |accept: &str| {
+            let header = format!("Accept: {accept}");
+            bare(server.address(), "/openapi/v2", &header).await
+        };
+        let answer = ask(PROTOBUF).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        for part in [
+            "content-type: application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+            "\r\n\r\n\n\u{3}2.0",
+            "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
+            "/api/v1/nodes/{name}",
+            "\u{12}\u{5}query\"\u{f}fieldValidation2\u{6}string",
+            r#"{"group":"apps","kind":"Deployment","version":"v1"}"#,
+        ] {
+            assert!(answer.contains(part), "{part:?}: {answer}");
+        }
+        for accept in ["application/json", "text/html, */*"] {
+            let answer = ask(accept).await;
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{accept}: {answer}");
+            for part in ["content-type: application/json", r#""swagger":"2.0""#] {
+                assert!(answer.contains(part), "{accept}: {answer}");
+            }
+        }
+        let answer = ask("text/html").await;
+        assert!(answer.starts_with("HTTP/1.1 406 "), "{answer}");
+        assert!(answer.contains(PROTOBUF), "{answer}");
+    });
+}
+
 /// The answer to a request with one more header, as it comes.
 async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
@@ -291,10 +330,10 @@ async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
         format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n\r\n");
     let written = stream.write_all(request.as_bytes()).await;
     written.expect("it reads");
-    let mut answer = String::new();
-    let read = stream.read_to_string(&mut answer).await;
+    let mut answer = Vec::new();
+    let read = stream.read_to_end(&mut answer).await;
     read.expect("it answers");
-    answer
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 /// A condition in CEL that nobody evaluates would be a webhook that is called at the wrong times.

@@ -7,6 +7,7 @@
 
 mod ageing;
 mod awaited;
+mod choices;
 mod detail;
 mod entry;
 mod largest;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
+pub use choices::{ChoiceEnd, ChoiceTally};
 pub use detail::NodeDetail;
 pub use entry::NodeFacts;
 pub use mean::MeanLoad;
@@ -126,7 +128,7 @@ impl NodeTable {
         if self.pods.get(uid).is_some_and(|pod| pod.shows(facts)) {
             return;
         }
-        self.end_wait(uid, now);
+        self.see_bound(uid, now);
         let node = self.intern(node);
         let before = self.detach(uid);
         if before.is_none() {
@@ -175,7 +177,7 @@ impl NodeTable {
 
     /// Removes a Pod that the API server no longer has.
     pub fn remove_pod(&mut self, uid: &str, now: Timestamp) {
-        self.end_wait(uid, now);
+        self.take_awaited(uid, now);
         let Some(pod) = self.detach(uid) else {
             return;
         };

@@ -43,7 +43,7 @@ pub use observed::{Observed, Pods};
 pub use problem::Problem;
 pub use quarantine::Quarantine;
 pub use query::{Question, tells_of_the_past};
-pub use scale_in::{ScaleIn, scale_in};
+pub use scale_in::{Lowering, ScaleIn, scale_in};
 pub use settings::{Queries, Settings};
 pub use target::{Target, TargetReaction};
 pub use target_ref::TargetRef;

@@ -15,6 +15,7 @@ use kube::{Api, Client, ResourceExt as _};
 use tracing::warn;
 
 use super::addresses::Addresses;
+use super::configuration::Fields;
 use super::installation::NAMESPACE;
 use super::{Options, StartError};
 use evenkeel_clock::Clock;
@@ -90,27 +91,23 @@ pub(super) async fn prepare(
     Ok(())
 }
 
-/// The fields of the service's configuration.
-pub(super) fn fields(
-    clock: Clock,
-    addresses: Addresses,
-    prometheus: SocketAddr,
-) -> Vec<(String, String)> {
+/// By the cluster's clock, and no less than a busy machine takes.
+fn paced_span(clock: Clock, span: SignedDuration, least: Duration) -> String {
+    format!("{}ms", span.max(clock.elapsed(least)).as_millis())
+}
+
+fn owned<const N: usize>(fields: [(&str, String); N]) -> Fields {
+    let fields = fields.into_iter();
+    fields
+        .map(|(path, value)| (path.to_owned(), value))
+        .collect()
+}
+
+/// Fields of the service's configuration that fit the pace of the scenario.
+pub(super) fn paced_fields(clock: Clock) -> Fields {
     let timing = Timing::default();
-    // By the cluster's clock, and no less than a busy machine takes.
-    let span =
-        |span: SignedDuration, least| format!("{}ms", span.max(clock.elapsed(least)).as_millis());
-    let mut fields: Vec<(String, String)> = [
-        ("server.https", addresses.https.to_string()),
-        ("server.http", addresses.http.to_string()),
-        ("server.dashboard", addresses.dashboard.to_string()),
-        ("server.metrics", addresses.metrics.to_string()),
-        // On loopback, and without an API server that judges tokens.
-        ("server.metricsAuthentication", "none".to_owned()),
-        (
-            "certificates.selfManaged.ipAddresses",
-            "[127.0.0.1]".to_owned(),
-        ),
+    let span = |span, least| paced_span(clock, span, least);
+    owned([
         ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
         (
             "scheduling.inFlightTimeout",
@@ -125,20 +122,31 @@ pub(super) fn fields(
         ("metrics.interval", span(timing.interval, Duration::ZERO)),
         ("metrics.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
         ("metrics.timeout", "1s".to_owned()),
-        ("metrics.prometheus.url", format!("http://{prometheus}")),
-        (
-            "metrics.prometheus.window",
-            span(timing.window, Duration::ZERO),
-        ),
-        ("metrics.prometheus.nodeLabel", "node".to_owned()),
         (
             "wake.minInterval",
             span(SignedDuration::from_secs(2), LEAST),
         ),
-    ]
-    .into_iter()
-    .map(|(path, value)| (path.to_owned(), value))
-    .collect();
+    ])
+}
+
+/// Fields of the service's configuration that say where the cluster is.
+pub(super) fn own_fields(clock: Clock, addresses: Addresses, prometheus: SocketAddr) -> Fields {
+    let window = paced_span(clock, Timing::default().window, Duration::ZERO);
+    let mut fields = owned([
+        ("server.https", addresses.https.to_string()),
+        ("server.http", addresses.http.to_string()),
+        ("server.dashboard", addresses.dashboard.to_string()),
+        ("server.metrics", addresses.metrics.to_string()),
+        // On loopback, and without an API server that judges tokens.
+        ("server.metricsAuthentication", "none".to_owned()),
+        (
+            "certificates.selfManaged.ipAddresses",
+            "[127.0.0.1]".to_owned(),
+        ),
+        ("metrics.prometheus.url", format!("http://{prometheus}")),
+        ("metrics.prometheus.window", window),
+        ("metrics.prometheus.nodeLabel", "node".to_owned()),
+    ]);
     let named = Resource::ALL
         .into_iter()
         .flat_map(|resource| [NODE_METRICS[resource], POD_METRICS[resource]]);

@@ -1,5 +1,5 @@
-//! The parts of an installation that are in the cluster although the service runs beside it: its
-//! configuration, and the shipped Services.
+//! The part of an installation that is in the cluster although the service runs beside it: the shipped
+//! Services.
 //!
 //! No Pod runs the service, so the Services have no selector, and EndpointSlices lead them to this
 //! machine, as operators do for anything that runs outside of a cluster. The API server then calls
@@ -7,11 +7,11 @@
 
 use std::net::SocketAddr;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt as _};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::StartError;
 use super::addresses::Addresses;
@@ -22,16 +22,9 @@ pub(super) const NAMESPACE: &str = "evenkeel-system";
 
 const SERVICES: &str = include_str!("../../../../deploy/base/services.yaml");
 
-/// Writes it; `fields` are those of the service's configuration, as paths with values, and `called`
-/// is where the Services lead.
-pub(super) async fn write(
-    client: &Client,
-    fields: &[(String, String)],
-    called: Addresses,
-) -> Result<(), StartError> {
+/// Writes them; `called` is where the Services lead.
+pub(super) async fn services(client: &Client, called: Addresses) -> Result<(), StartError> {
     let post = PostParams::default();
-    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
-    maps.create(&post, &configuration(fields)?).await?;
     let services: Api<Service> = Api::namespaced(client.clone(), NAMESPACE);
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), NAMESPACE);
     for service in shipped()? {
@@ -39,36 +32,6 @@ pub(super) async fn write(
         slices.create(&post, &slice(&made, called)).await?;
     }
     Ok(())
-}
-
-/// The ConfigMap with the file that a Deployment would mount.
-fn configuration(fields: &[(String, String)]) -> Result<ConfigMap, StartError> {
-    let mut file = json!({
-        "apiVersion": "config.evenkeel.dev/v1alpha1",
-        "kind": "EvenkeelConfiguration",
-    });
-    for (path, text) in fields {
-        let value: Value = serde_saphyr::from_str(text)
-            .map_err(|error| StartError::Unusable(format!("{path}: {error}")))?;
-        put(&mut file, path, value);
-    }
-    let text = serde_saphyr::to_string(&file)
-        .map_err(|error| StartError::Unusable(format!("the configuration: {error}")))?;
-    Ok(typed(json!({
-        "metadata": {"name": "evenkeel", "labels": {"app.kubernetes.io/name": "evenkeel"}},
-        "data": {"config.yaml": text},
-    })))
-}
-
-fn put(file: &mut Value, path: &str, value: Value) {
-    let mut field = file;
-    for step in path.split('.') {
-        if !field.is_object() {
-            *field = Value::Object(Map::new());
-        }
-        field = &mut field[step];
-    }
-    *field = value;
 }
 
 /// The shipped Services, which select no Pods here.
@@ -138,25 +101,6 @@ mod tests {
             dashboard: local(1003),
             metrics: local(1004),
         }
-    }
-
-    #[test]
-    fn the_fields_make_a_file() {
-        let fields = [
-            ("server.https", "127.0.0.1:1001"),
-            ("certificates.selfManaged.ipAddresses", "[127.0.0.1]"),
-            ("metrics.timeout", "1s"),
-        ];
-        let fields = fields.map(|(path, value)| (path.to_owned(), value.to_owned()));
-        let map = configuration(&fields).unwrap();
-        let file: Value = serde_saphyr::from_str(&map.data.unwrap()["config.yaml"]).unwrap();
-        let expected = json!({
-            "apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "EvenkeelConfiguration",
-            "server": {"https": "127.0.0.1:1001"},
-            "certificates": {"selfManaged": {"ipAddresses": ["127.0.0.1"]}},
-            "metrics": {"timeout": "1s"},
-        });
-        assert_eq!(file, expected);
     }
 
     #[test]

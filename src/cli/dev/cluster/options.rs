@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
 
 use super::error::StartError;
 use evenkeel_clock::Clock;
@@ -37,8 +38,12 @@ pub struct Options {
     pub faults: Vec<Fault>,
     /// The headroom line that loads are compared with.
     pub line: Ratio,
-    /// Where the kubeconfig is written: a folder without one, which only its owner should enter.
+    /// Where the kubeconfig and the service's configuration are written: a folder without them, which
+    /// only its owner should enter.
     pub folder: PathBuf,
+    /// Fields of the service's configuration, as a file has them; what says where the cluster is, and how
+    /// Prometheus is reached, is left out of them.
+    pub configuration: Map<String, Value>,
     /// How long the webhook and the extender may take, in place of the shipped second and 200 ms,
     /// on machines too busy to keep them.
     pub patience: Option<Duration>,
@@ -55,6 +60,7 @@ impl Options {
             faults: Vec::new(),
             line: Ratio::new(0.8).expect("0.8 is finite"),
             folder,
+            configuration: Map::new(),
             patience: None,
         }
     }

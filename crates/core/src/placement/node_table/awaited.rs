@@ -9,6 +9,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
+use super::choices::{ChoiceEnd, ChoiceTally};
 use super::near::Near;
 use crate::placement::usage::PodName;
 use crate::units::{Amount, Resources};
@@ -22,6 +23,8 @@ pub(super) struct Awaited {
     /// True where kube-scheduler's notices have been coming: an answer that none follows within the
     /// shorter time has come to nothing.
     pub(super) has_notices: bool,
+    /// How choices have ended.
+    pub(super) ended: ChoiceTally,
 }
 
 /// One Pod that has no binding yet.
@@ -50,6 +53,17 @@ impl AwaitedPod {
     pub(super) fn node(&self) -> Option<&Arc<str>> {
         let chosen = self.choice.as_ref().map(|choice| &choice.node);
         chosen.or(self.nominated.as_ref())
+    }
+
+    /// Its choice as one that ends with its binding, or without; `None` where there is nothing to tell of.
+    pub(super) fn end(&self, bound: bool) -> Option<ChoiceEnd> {
+        match (&self.choice.as_ref()?.doubt, bound) {
+            (None, true) => Some(ChoiceEnd::Told),
+            (Some(_), true) => Some(ChoiceEnd::Untold),
+            (None, false) => Some(ChoiceEnd::Unbound),
+            // It may have been refused elsewhere, so that nothing was chosen.
+            (Some(_), false) => None,
+        }
     }
 
     pub(super) fn doubt(&self) -> Option<&Near> {

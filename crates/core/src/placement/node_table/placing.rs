@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::awaited::{AwaitedPod, Choice};
+use super::choices::ChoiceTally;
 use super::near::Near;
 use super::pod::PodFacts;
 use super::{NodeTable, Settings};
@@ -32,7 +33,18 @@ impl NodeTable {
     /// Takes a Pod that is about to be placed as kube-scheduler shows it. Where an earlier attempt put it
     /// is not where it went; its nomination stays.
     pub fn ask(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+        let before = self.awaited.pods.get(uid);
+        let failed = before.and_then(|pod| pod.end(false));
+        if let Some(end) = failed {
+            self.awaited.ended.count(end, now);
+        }
         self.know(uid, facts, now, |pod, _| pod.choice = None);
+    }
+
+    /// How the choices of kube-scheduler have ended so far.
+    #[must_use]
+    pub const fn choices(&self) -> &ChoiceTally {
+        &self.awaited.ended
     }
 
     /// Counts a Pod that was asked about on the node that was scored highest for it, and tells the
@@ -90,11 +102,14 @@ impl NodeTable {
         true
     }
 
-    /// Ends the wait for a Pod that is bound now, or gone.
-    pub(super) fn end_wait(&mut self, uid: &str, now: Timestamp) {
+    /// Ends the wait for a Pod that is bound now.
+    pub(super) fn see_bound(&mut self, uid: &str, now: Timestamp) {
         if let Some(pod) = self.take_awaited(uid, now) {
             // Seen bound without a notice: kube-scheduler gives none any more.
             self.awaited.has_notices &= pod.doubt().is_none();
+            if let Some(end) = pod.end(true) {
+                self.awaited.ended.count(end, now);
+            }
         }
     }
 
@@ -116,6 +131,9 @@ impl NodeTable {
                 .as_ref()
                 .is_some_and(|choice| is_over(choice.since, now, limit))
             {
+                if let Some(end) = pod.end(false) {
+                    self.awaited.ended.count(end, now);
+                }
                 pod.choice = None;
             }
             let lost = |since| is_over(since, now, provisional);
@@ -157,7 +175,7 @@ impl NodeTable {
         self.awaited.pods.insert(uid.into(), pod);
     }
 
-    fn take_awaited(&mut self, uid: &str, now: Timestamp) -> Option<AwaitedPod> {
+    pub(super) fn take_awaited(&mut self, uid: &str, now: Timestamp) -> Option<AwaitedPod> {
         let pod = self.awaited.pods.remove(uid)?;
         if pod.choice.is_some() || pod.unseen_since.is_some() {
             self.awaited.ageing.retain(|other| **other != *uid);

@@ -17,7 +17,7 @@ use super::status::TargetStatus;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus};
 use crate::plan::event::{Event, Severity};
-use crate::plan::write::{Purpose, Write};
+use crate::plan::write::{Operation, Purpose, Write};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::hpa::EventType;
 use evenkeel_core::scaling::tracker::TickReport;
@@ -30,6 +30,24 @@ fn warning(kind: &str) -> Option<&'static str> {
         .chain(Problem::KINDS)
         .filter(|reason| *reason != Problem::PAUSED);
     warned.find(|reason| *reason == kind)
+}
+
+const FLOOR_LOWERED: &str = "FloorLowered";
+const REPLICAS_LOWERED: &str = "ReplicasLowered";
+/// The HPA's own reason, for a count that is set here.
+const RESCALED: &str = "SuccessfulRescale";
+
+/// True for an Event that tells of a floor or a count which goes down; where the plan lowers one, for an
+/// Event of the HPA's algorithm on a new count too.
+pub(super) fn tells_of_lowering(write: &Write) -> bool {
+    let Operation::Create(event) = &write.operation else {
+        return false;
+    };
+    let reason = event["reason"].as_str();
+    write.purpose == Purpose::ScalingEvent
+        && [FLOOR_LOWERED, REPLICAS_LOWERED, RESCALED]
+            .into_iter()
+            .any(|lowered| reason == Some(lowered))
 }
 
 /// The Events of one plan, as they are collected.
@@ -69,9 +87,9 @@ impl<'a> EventPlan<'a> {
         };
         let reason = match (self.owner.has_count(), to > from) {
             (false, true) => "FloorRaised",
-            (false, false) => "FloorLowered",
+            (false, false) => FLOOR_LOWERED,
             (true, true) => "ReplicasRaised",
-            (true, false) => "ReplicasLowered",
+            (true, false) => REPLICAS_LOWERED,
         };
         self.add(Severity::Normal, reason, note);
     }

@@ -1,12 +1,13 @@
 //! Scale-ins that are about to come, so that it can be said before which Pods go first.
 //!
-//! The write that lowers a count or a floor is taken out of the others, for whoever makes it once that
-//! is said. Under an HPA that lowers by itself, its status tells of it, by then for the steps that follow.
+//! The write that lowers a count or a floor is taken out of the others with the Events that tell of it,
+//! for whoever makes it once that is said. Under an HPA that lowers by itself, its status tells of it, by then for the steps that follow.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::events::tells_of_lowering;
 use super::observed::Observed;
 use super::target_ref::TargetRef;
 use super::targets::Resolved;
@@ -24,8 +25,23 @@ pub struct ScaleIn {
     pub from: i32,
     /// The fewest replicas that may be left of them.
     pub to: i32,
-    /// The write that brings it about, where it is Evenkeel's.
-    pub lowering: Option<Write>,
+    /// What brings it about, where it is Evenkeel's.
+    pub lowering: Option<Lowering>,
+}
+
+/// The write that lowers a count or a floor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lowering {
+    pub write: Write,
+    /// The Events that tell of it, which are true once it is made.
+    pub told: Vec<Write>,
+}
+
+impl Lowering {
+    /// Its writes in the order in which they are made.
+    pub fn into_writes(self) -> impl Iterator<Item = Write> {
+        std::iter::once(self.write).chain(self.told)
+    }
 }
 
 /// The scale-in of a target that follows from what was observed and decided; what brings it about goes
@@ -62,7 +78,12 @@ pub fn scale_in(
     }
     let lowering = purpose
         .and_then(|purpose| writes.iter().position(|write| write.purpose == purpose))
-        .map(|at| writes.remove(at));
+        .map(|at| Lowering {
+            write: writes.remove(at),
+            told: writes
+                .extract_if(.., |write| tells_of_lowering(write))
+                .collect(),
+        });
     Some(ScaleIn {
         target: observed.target.clone(),
         namespace_policy: Arc::clone(&observed.namespace_policy),

@@ -73,6 +73,56 @@ fn a_choice_that_no_notice_follows_counts_shorter_once_notices_have_been_coming(
 }
 
 #[test]
+fn the_ends_of_choices_are_counted_by_what_was_told_of_them() {
+    let mut table = table();
+    let bound = |table: &mut NodeTable, uid: &str, told: bool, seconds| {
+        let pod = Pod::bound("p", "a", 1);
+        place(table, uid, &pod, at(seconds));
+        if told {
+            table.notice(uid, "a", at(seconds));
+        }
+        table.apply_pod(uid, &pod.facts(), at(seconds));
+    };
+    let in_a_row = |table: &NodeTable| ChoiceEnd::ALL.map(|end| table.choices().in_a_row(end));
+    for (uid, told, row) in [
+        ("1", true, [1, 0, 0]),
+        ("2", true, [2, 0, 0]),
+        ("3", false, [0, 1, 0]),
+        ("4", false, [0, 2, 0]),
+    ] {
+        bound(&mut table, uid, told, 1);
+        assert_eq!(in_a_row(&table), row, "{uid}");
+    }
+    bound(&mut table, "5", true, 2);
+    assert_eq!(in_a_row(&table), [1, 0, 0], "one that is told ends the row");
+
+    // Told and asked about again, and told and never bound.
+    let pod = Pod::bound("q", "a", 1);
+    for seconds in [3, 4] {
+        place(&mut table, "6", &pod, at(seconds));
+        assert!(table.notice("6", "a", at(seconds)));
+    }
+    assert_eq!(in_a_row(&table), [0, 0, 1]);
+    table.advance(at(20));
+    assert_eq!(in_a_row(&table), [0, 0, 2]);
+    // One that was deleted was never to be bound, and one that nobody told of was never chosen for.
+    for (uid, told) in [("7", true), ("8", false)] {
+        place(&mut table, uid, &Pod::bound("r", "a", 1), at(21));
+        assert!(!told || table.notice(uid, "a", at(21)));
+        table.remove_pod(uid, at(22));
+    }
+    place(&mut table, "9", &Pod::bound("s", "a", 1), at(23));
+    table.advance(at(60));
+    let choices = *table.choices();
+    assert_eq!(ChoiceEnd::ALL.map(|end| choices.times(end)), [3, 2, 2]);
+    let last = [2, 1, 20].map(|seconds| Some(at(seconds)));
+    assert_eq!(ChoiceEnd::ALL.map(|end| choices.last(end)), last);
+    // A binding that is seen again is no choice.
+    table.apply_pod("5", &Pod::bound("p", "b", 1).facts(), at(61));
+    assert_eq!(table.choices().times(ChoiceEnd::Told), 3);
+}
+
+#[test]
 fn a_request_that_read_its_time_before_a_choice_does_not_end_it() {
     let mut table = table();
     place(&mut table, "1", &Pod::bound("p", "a", 300), at(10));

@@ -15,7 +15,7 @@ fn told(world: &mut World, report: &TickReport, now: Timestamp) -> (Told, Vec<Pu
     let report = Some(report).filter(|_| resolved.target.is_some());
     let found = scale_in(&observed, &resolved, report, now, &mut writes);
     let left = writes.iter().map(|write| write.purpose).collect();
-    let found = found.map(|one| (one.from, one.to, one.lowering.map(|write| write.purpose)));
+    let found = found.map(|one| (one.from, one.to, one.lowering.map(|one| one.write.purpose)));
     (found, left)
 }
 
@@ -60,4 +60,46 @@ fn an_hpa_tells_of_its_own_and_no_namespace_that_has_not_opted_in() {
     world.namespace.clear();
     let (found, _) = told(&mut world, &report(None, 0), at(0));
     assert_eq!(found, None);
+}
+
+/// The reasons of Events.
+fn reasons<'a>(writes: impl IntoIterator<Item = &'a Write>) -> Vec<String> {
+    let events = writes
+        .into_iter()
+        .filter_map(|write| match &write.operation {
+            Operation::Create(event) => event["reason"].as_str().map(str::to_owned),
+            Operation::Merge(_) | Operation::Conditional(_) => None,
+        });
+    events.collect()
+}
+
+/// What is told with the lowering, and what at once.
+fn told_when(world: &mut World, report: &TickReport, second: i64) -> (Vec<String>, Vec<String>) {
+    let now = at(second);
+    let mut writes = world.plan(Some(report), now);
+    let (observed, resolved) = (world.observed(), world.resolve(now));
+    let found = scale_in(&observed, &resolved, Some(report), now, &mut writes);
+    // Nothing on the object itself says that it has happened.
+    let status = |write: &Write| write.purpose == Purpose::ScalingStatus;
+    assert!(!writes.iter().any(status), "{writes:?}");
+    let lowering = found.and_then(|found| found.lowering);
+    let told = lowering.map(|lowering| lowering.told).unwrap_or_default();
+    (reasons(&told), reasons(&writes))
+}
+
+#[test]
+fn the_fall_of_a_floor_is_told_with_the_write_that_brings_it_about() {
+    let mut world = World::new();
+    world.tick(Some(4), 0);
+    let (told, at_once) = told_when(&mut world, &report(Some(3), 60), 60);
+    assert_eq!(told, ["FloorLowered"]);
+    assert!(!at_once.contains(&"FloorLowered".to_owned()), "{at_once:?}");
+    // It is told once for each change, and nothing with what is not held.
+    let (told, _) = told_when(&mut world, &report(Some(3), 75), 75);
+    assert_eq!(told, Vec::<String>::new());
+    let (told, at_once) = told_when(&mut world, &report(Some(6), 90), 90);
+    assert_eq!(
+        (told, at_once),
+        (Vec::new(), vec!["FloorRaised".to_owned()])
+    );
 }

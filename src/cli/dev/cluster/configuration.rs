@@ -1,0 +1,224 @@
+//! The service's configuration: a ConfigMap as an operator would write it, and the file that kubelet
+//! would make of it for the service to follow.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::{Map, Value, json};
+use tracing::warn;
+
+use super::installation::NAMESPACE;
+use super::{Options, StartError};
+use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
+use evenkeel_sandbox::objects::typed;
+
+/// How often the ConfigMap is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Where the parts of the cluster are is decided by the run, and so are certificates and the way to
+/// Prometheus.
+const OWN: [&str; 7] = [
+    "certificates",
+    "metrics.prometheus",
+    "server.dashboard",
+    "server.http",
+    "server.https",
+    "server.metrics",
+    "server.metricsAuthentication",
+];
+
+/// True for a field that a run decides by itself.
+pub(in crate::cli::dev) fn is_own(path: &str) -> bool {
+    let within = |own: &str| {
+        path.strip_prefix(own)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    OWN.into_iter().any(within)
+}
+
+/// Fields as paths with values.
+pub(super) type Fields = Vec<(String, String)>;
+
+/// The text of the file: what was `given`, the run's `own` fields over it, and under it `paced`, which
+/// fit the pace of the scenario.
+fn text(given: &Map<String, Value>, own: &Fields, paced: &Fields) -> Result<String, StartError> {
+    let mut file = Value::Object(given.clone());
+    for path in OWN {
+        remove(&mut file, path);
+    }
+    put(&mut file, "apiVersion", crate::config::API_VERSION.into());
+    put(&mut file, "kind", crate::config::KIND.into());
+    let pointer = |path: &str| format!("/{}", path.replace('.', "/"));
+    let given = file.clone();
+    let unsaid = paced
+        .iter()
+        .filter(|(path, _)| given.pointer(&pointer(path)).is_none());
+    for (path, text) in unsaid.chain(own) {
+        let value: Value = serde_saphyr::from_str(text)
+            .map_err(|error| StartError::Unusable(format!("{path}: {error}")))?;
+        put(&mut file, path, value);
+    }
+    serde_saphyr::to_string(&file)
+        .map_err(|error| StartError::Unusable(format!("the configuration: {error}")))
+}
+
+fn put(file: &mut Value, path: &str, value: Value) {
+    let mut field = file;
+    for step in path.split('.') {
+        if !field.is_object() {
+            *field = Value::Object(Map::new());
+        }
+        field = &mut field[step];
+    }
+    *field = value;
+}
+
+fn remove(file: &mut Value, path: &str) {
+    let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let parent = if parent.is_empty() {
+        Some(file)
+    } else {
+        file.get_mut(parent)
+    };
+    if let Some(Value::Object(fields)) = parent {
+        fields.remove(name);
+    }
+}
+
+/// The file of the ConfigMap, as kubelet keeps it.
+pub(super) struct Mounted {
+    client: Client,
+    path: PathBuf,
+    /// As it was last written; `None` where the ConfigMap has no such file.
+    text: Option<String>,
+}
+
+impl Mounted {
+    /// Writes the ConfigMap, and the file in the run's folder.
+    pub(super) async fn write(
+        client: &Client,
+        options: &Options,
+        own: &Fields,
+        paced: &Fields,
+    ) -> Result<Self, StartError> {
+        let text = text(&options.configuration, own, paced)?;
+        let map: ConfigMap = typed(json!({
+            "metadata": {
+                "name": CONFIGURATION_MAP,
+                "labels": {"app.kubernetes.io/name": "evenkeel"},
+            },
+            "data": {CONFIGURATION_FILE: text},
+        }));
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+        maps.create(&PostParams::default(), &map).await?;
+        let mounted = Self {
+            client: client.clone(),
+            path: options.folder.join(CONFIGURATION_FILE),
+            text: Some(text),
+        };
+        mounted.bring().map_err(|source| StartError::Io {
+            what: "the configuration file cannot be written",
+            source,
+        })?;
+        Ok(mounted)
+    }
+
+    /// Where the file is.
+    pub(super) fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Brings each change of the ConfigMap to the file, for ever.
+    pub(super) async fn follow(mut self) {
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), NAMESPACE);
+        loop {
+            tokio::time::sleep(LOOK).await;
+            // While there is no ConfigMap, or no API server, the file stays as it is.
+            let Ok(map) = maps.get(CONFIGURATION_MAP).await else {
+                continue;
+            };
+            let text = map.data.unwrap_or_default().remove(CONFIGURATION_FILE);
+            if text == self.text {
+                continue;
+            }
+            let before = std::mem::replace(&mut self.text, text);
+            if let Err(error) = self.bring() {
+                warn!(%error, path = %self.path.display(), "the configuration file cannot be written");
+                self.text = before;
+            }
+        }
+    }
+
+    /// Makes the file what the ConfigMap says, at once for whoever reads it.
+    fn bring(&self) -> io::Result<()> {
+        let Some(text) = &self.text else {
+            return fs::remove_file(&self.path);
+        };
+        let new = self.path.with_extension("new");
+        fs::write(&new, text)?;
+        fs::rename(&new, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields<const N: usize>(fields: [(&str, &str); N]) -> Fields {
+        let owned = |(path, value): (&str, &str)| (path.to_owned(), value.to_owned());
+        fields.map(owned).into()
+    }
+
+    #[test]
+    fn what_was_given_stands_over_the_pace_and_under_what_is_the_runs_own() {
+        let given = json!({
+            "writes": "disabled",
+            "scheduling": {"headroom": 0.7, "relaxAfter": "1m"},
+            "server": {"https": "[::]:8443", "concurrency": 7},
+            "certificates": {"mode": "files"},
+            "metrics": {"prometheus": {"bearerTokenFile": "/var/token"}, "maxAge": "2m"},
+        });
+        let own = fields([
+            ("server.https", "127.0.0.1:1001"),
+            ("certificates.selfManaged.ipAddresses", "[127.0.0.1]"),
+            ("metrics.prometheus.url", "http://127.0.0.1:1002"),
+        ]);
+        assert!(own.iter().all(|(path, _)| is_own(path)));
+        let paced = fields([
+            ("scheduling.relaxAfter", "5m"),
+            ("metrics.maxAge", "100s"),
+            ("metrics.timeout", "1s"),
+        ]);
+        let text = text(given.as_object().unwrap(), &own, &paced).unwrap();
+        let file: Value = serde_saphyr::from_str(&text).unwrap();
+        let expected = json!({
+            "apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "EvenkeelConfiguration",
+            "writes": "disabled",
+            "scheduling": {"headroom": 0.7, "relaxAfter": "1m"},
+            "server": {"https": "127.0.0.1:1001", "concurrency": 7},
+            "certificates": {"selfManaged": {"ipAddresses": ["127.0.0.1"]}},
+            "metrics": {
+                "prometheus": {"url": "http://127.0.0.1:1002"}, "maxAge": "2m", "timeout": "1s",
+            },
+        });
+        assert_eq!(file, expected);
+    }
+
+    #[test]
+    fn a_fields_neighbours_are_not_the_runs_own() {
+        assert!(is_own("metrics.prometheus.queries.nodeCpu") && is_own("certificates"));
+        for path in [
+            "metrics.source",
+            "server.externalMetrics",
+            "scheduling",
+            "server.httpFoo",
+        ] {
+            assert!(!is_own(path), "{path}");
+        }
+    }
+}

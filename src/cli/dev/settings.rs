@@ -1,0 +1,35 @@
+//! The configuration that a run is given: that of `evenkeel serve`, but for what the run decides itself.
+
+use serde_json::{Map, Value};
+
+use super::cluster::is_own;
+use crate::cli::output::Failure;
+use crate::cli::settings::ConfigArgs;
+use crate::config::Config;
+use evenkeel_core::units::Ratio;
+
+/// What was given.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    /// The fields of file, environment and `--set`, as a file would have them.
+    pub(super) fields: Map<String, Value>,
+    /// The headroom line that follows.
+    pub(super) headroom: Ratio,
+}
+
+pub(super) fn read(args: ConfigArgs) -> Result<Given, Failure> {
+    let sources = args.sources([]);
+    let own = sources.flags.iter().find(|flag| is_own(&flag.path));
+    if let Some(own) = own {
+        return Err(Failure::call(format!(
+            "{} {}: dev decides addresses, certificates and the way to Prometheus itself; all other fields \
+             can be set (evenkeel serve --check prints them)",
+            own.flag, own.path
+        )));
+    }
+    let config = Config::load(&sources)?;
+    Ok(Given {
+        fields: Config::given(&sources)?,
+        headroom: config.policy.headroom,
+    })
+}
