@@ -4,7 +4,7 @@
 //! Where no costs of deletion are given, only Pods are kept that carry one of Evenkeel's, to be taken
 //! away. Otherwise Pods of one ReplicaSet share labels and constraints, which are the larger part.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -28,6 +28,8 @@ pub(super) struct RemovablePods {
     /// Those that carry anything of Evenkeel's.
     marked: Uids,
     nodes: Arc<NodeLabels>,
+    /// The names of nodes that Pods are on, once each; also of those that have not been seen yet.
+    names: HashSet<Arc<str>, RandomState>,
 }
 
 impl RemovablePods {
@@ -39,6 +41,7 @@ impl RemovablePods {
             sets: Map::default(),
             marked: Uids::new(),
             nodes: Arc::default(),
+            names: HashSet::default(),
         }
     }
 
@@ -106,6 +109,8 @@ impl RemovablePods {
         if self.nodes.keys().any(|name| !keep(name)) {
             Arc::make_mut(&mut self.nodes).retain(|name, _| keep(name));
         }
+        self.names
+            .retain(|name| Arc::strong_count(name) > 1 || keep(name));
     }
 
     pub(super) fn get(&self, uid: &str) -> Option<Arc<RemovablePod>> {
@@ -132,9 +137,12 @@ impl RemovablePods {
     }
 
     /// The name of a node as the other Pods on it have it.
-    fn intern(&self, node: Arc<str>) -> Arc<str> {
-        let known = self.nodes.get_key_value(&*node);
-        known.map_or(node, |(known, _)| Arc::clone(known))
+    fn intern(&mut self, node: Arc<str>) -> Arc<str> {
+        if let Some(known) = self.names.get(&node) {
+            return Arc::clone(known);
+        }
+        self.names.insert(Arc::clone(&node));
+        node
     }
 
     fn all(&self, uids: Option<&Uids>) -> Vec<Arc<RemovablePod>> {

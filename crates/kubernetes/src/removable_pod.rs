@@ -23,6 +23,8 @@ pub struct RemovablePod {
     /// True where the ReplicaSet's controller deletes it before any ready Pod, whatever it costs: it
     /// is not bound, does not run yet, or is not ready.
     pub goes_first: bool,
+    /// The name of its profile, where it says one.
+    pub profile: Option<Arc<str>>,
     /// What it has in common with the other Pods of its ReplicaSet.
     pub common: Arc<Common>,
     /// What stands on it of costs.
@@ -39,8 +41,6 @@ pub struct Common {
     pub labels: AllLabels,
     /// The constraints on their spread.
     pub spread: Vec<TopologySpread>,
-    /// The name of their profile, where they say one.
-    pub profile: Option<String>,
     pub priority_class: Option<String>,
 }
 
@@ -131,7 +131,6 @@ impl RemovablePod {
             }),
             labels: pod.labels.clone(),
             spread: pod.spec.topology_spread_constraints.clone(),
-            profile: pod.annotated_profile().map(str::to_owned),
             priority_class: pod.spec.priority_class_name.clone(),
         };
         Some(Self {
@@ -139,6 +138,7 @@ impl RemovablePod {
             uid: pod.uid().into(),
             goes_first: node.is_none() || pod.status.phase != Phase::Running || !is_ready,
             node: node.map(Arc::from),
+            profile: pod.annotated_profile().map(Arc::from),
             common: Arc::new(common),
             mark: Mark::of(&pod.metadata.annotations),
         })
@@ -148,6 +148,10 @@ impl RemovablePod {
     pub fn share(&mut self, other: &Self) {
         if self.common == other.common {
             self.common = Arc::clone(&other.common);
+        }
+        // Admission writes what fits the cluster of the moment, so that it may differ within a ReplicaSet.
+        if self.profile == other.profile {
+            self.profile.clone_from(&other.profile);
         }
     }
 
@@ -238,5 +242,10 @@ mod tests {
         let mut third = RemovablePod::of(&third).unwrap();
         third.share(&one);
         assert!(!Arc::ptr_eq(&one.common, &third.common));
+        let profile = json!({"evenkeel.dev/profile": "compute"});
+        let mut fourth = RemovablePod::of(&pod("True", &profile)).unwrap();
+        fourth.share(&one);
+        assert!(Arc::ptr_eq(&one.common, &fourth.common));
+        assert_eq!(fourth.profile.as_deref(), Some("compute"));
     }
 }

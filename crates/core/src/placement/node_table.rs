@@ -51,7 +51,8 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 pub struct NodeTable {
     settings: Settings,
     nodes: Map<Arc<str>, NodeEntry>,
-    pods: Map<Box<str>, PodEntry>,
+    /// In boxes, since a map has room for up to twice as many as it holds.
+    pods: Map<Box<str>, Box<PodEntry>>,
     awaited: Awaited,
     /// Bound Pods whose start is waited for.
     unstarted: Unstarted,
@@ -135,17 +136,17 @@ impl NodeTable {
             self.forget_ended(facts.name, now);
         }
         let unstarted = self.settings.unstarted;
-        let pod = PodEntry {
+        let pod = Box::new(PodEntry {
             name: facts.name.clone(),
             node: Arc::clone(&node),
             demand: facts.demand,
-            counted: Resources::default(),
-            stage: Stage::of(facts, before.as_ref(), now, unstarted),
-            first_started: known_start(before.as_ref()).or(facts.first_started),
+            counted: None,
+            stage: Stage::of(facts, before.as_deref(), now, unstarted),
+            first_started: known_start(before.as_deref()).or(facts.first_started),
             terminating: facts.terminating,
             host_network: facts.host_network,
             settled: before.as_ref().is_some_and(|pod| pod.settled),
-        };
+        });
         self.attach(uid, pod, now);
         let moved = before.filter(|pod| pod.node != node);
         if let Some(pod) = moved {
@@ -262,7 +263,7 @@ impl NodeTable {
     }
 
     /// Takes a Pod out of its node's sums.
-    fn detach(&mut self, uid: &str) -> Option<PodEntry> {
+    fn detach(&mut self, uid: &str) -> Option<Box<PodEntry>> {
         let pod = self.pods.remove(uid)?;
         if let Some(bound) = pod.awaited_since() {
             self.unstarted.remove(bound, uid);
@@ -274,7 +275,7 @@ impl NodeTable {
     }
 
     /// Puts a Pod into its node's sums.
-    fn attach(&mut self, uid: &str, mut pod: PodEntry, now: Timestamp) {
+    fn attach(&mut self, uid: &str, mut pod: Box<PodEntry>, now: Timestamp) {
         if let Some(bound) = pod.awaited_since() {
             self.unstarted.insert(bound, uid);
         }

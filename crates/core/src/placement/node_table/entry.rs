@@ -125,7 +125,7 @@ impl NodeEntry {
             return;
         }
         self.committed.subtract(&pod.demand);
-        self.in_flight.subtract(&pod.counted);
+        self.in_flight.subtract(&pod.counted());
         if let Some(position) = self.recent.iter().position(|recent| **recent == *uid) {
             self.recent.swap_remove(position);
         }
@@ -155,7 +155,7 @@ impl NodeEntry {
 
     /// Adds a Pod to the in-flight sum, for as long as a sample may not tell all of it.
     pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
-        pod.counted = Resources::default();
+        pod.counted = None;
         pod.settled = self.is_settled(pod, moment);
         if pod.settled {
             return;
@@ -164,8 +164,9 @@ impl NodeEntry {
         if let Some(forecast) = &mut self.forecast {
             forecast.leave_out(&in_measured);
         }
-        pod.counted = pod.contribution(&self.measured, &in_measured);
-        self.in_flight.add(&pod.counted);
+        let counted = pod.contribution(&self.measured, &in_measured);
+        self.in_flight.add(&counted);
+        pod.counted = (counted != Resources::default()).then(|| Box::new(counted));
         self.recent.push(uid.into());
     }
 

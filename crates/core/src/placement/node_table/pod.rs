@@ -72,8 +72,8 @@ pub(super) struct PodEntry {
     pub(super) name: PodName,
     pub(super) node: Arc<str>,
     pub(super) demand: Resources<Amount>,
-    /// Its part of the node's in-flight sum.
-    pub(super) counted: Resources<Amount>,
+    /// Its part of the node's in-flight sum; `None` where it has none, as nearly all have.
+    pub(super) counted: Option<Box<Resources<Amount>>>,
     pub(super) stage: Stage,
     pub(super) first_started: Option<Timestamp>,
     pub(super) terminating: bool,
@@ -109,6 +109,11 @@ impl PodEntry {
             Stage::Bound { started, .. } => started,
             Stage::Stalled { .. } | Stage::Finished { .. } => None,
         }
+    }
+
+    /// Its part of the node's in-flight sum.
+    pub(super) fn counted(&self) -> Resources<Amount> {
+        self.counted.as_deref().copied().unwrap_or_default()
     }
 
     /// When it was bound, while it is.
@@ -217,7 +222,7 @@ impl PodEntry {
         let within = self.in_measured(measured, sample);
         Resources::from_fn(|resource| {
             let within = within[resource].unwrap_or_default();
-            within.saturating_add(self.counted[resource])
+            within.saturating_add(self.counted()[resource])
         })
     }
 }

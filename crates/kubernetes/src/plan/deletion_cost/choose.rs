@@ -160,7 +160,7 @@ fn weights<'a>(
     let Situation {
         policy, namespace, ..
     } = situation;
-    let choice = policy.profiles.choose(pod.common.profile.as_deref(), || {
+    let choice = policy.profiles.choose(pod.profile.as_deref(), || {
         let free = loads.iter().collect::<MeanLoad>().get().free();
         let usage = (situation.usage)(&pod.uid);
         profile::classify(&usage, &free, namespace.threshold(policy))

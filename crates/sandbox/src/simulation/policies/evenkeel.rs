@@ -142,9 +142,9 @@ impl Evenkeel {
             uid: uid(pod.subject.id).into(),
             node: pod.node.map(|node| Arc::clone(&self.names[node])),
             goes_first: !pod.is_ready,
+            profile: template.declared_profile().map(Arc::from),
             common: Arc::new(Common {
                 namespace: pod.subject.name.namespace().to_owned(),
-                profile: template.declared_profile().map(str::to_owned),
                 priority_class: template.spec.priority_class_name.clone(),
                 ..Common::default()
             }),
