@@ -88,7 +88,11 @@ impl<'a> Request<'a> {
     /// # Errors
     /// A body that is no `ExtenderArgs`, or that names no nodes in either form.
     pub fn parse(body: &'a [u8]) -> Result<Self, WireError> {
-        let args: Args<'a> = serde_json::from_slice(body)?;
+        // As one text, the strings of which need not be checked one by one.
+        let args: Args<'a> = match std::str::from_utf8(body) {
+            Ok(text) => serde_json::from_str(text)?,
+            Err(_) => serde_json::from_slice(body)?,
+        };
         if let Some(names) = args.node_names {
             return Ok(Self {
                 pod: args.pod,

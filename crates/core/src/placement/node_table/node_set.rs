@@ -3,6 +3,7 @@
 //! A change copies one chunk and the list of chunks, not the whole cluster; the index by name is
 //! copied only when a node comes or goes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -69,12 +70,15 @@ impl NodeState {
 
     /// The load that the headroom rule goes by: the larger of N and of what is foreseen of it.
     #[must_use]
-    pub fn ahead(&self) -> NodeLoad {
+    pub fn ahead(&self) -> Cow<'_, NodeLoad> {
+        if self.rise.values().iter().all(Option::is_none) {
+            return Cow::Borrowed(&self.load);
+        }
         let rise = self.rise.map(Option::unwrap_or_default);
-        NodeLoad {
+        Cow::Owned(NodeLoad {
             load: Resources::from_fn(|of| self.load.load[of].saturating_add(rise[of])),
             ..self.load
-        }
+        })
     }
 
     /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the

@@ -133,7 +133,7 @@ proptest! {
                 let mut same = with.clone();
                 same.rise = Resources::default();
                 prop_assert_eq!(&same, without);
-                prop_assert_eq!(without.ahead(), without.load);
+                prop_assert_eq!(*without.ahead(), without.load);
                 for resource in Resource::ALL {
                     let (n, foreseen) = (with.load.load[resource], with.ahead().load[resource]);
                     let most = with.load.capacity[resource].unwrap_or_default().max(n);
