@@ -21,6 +21,7 @@ use crate::placement::Placement;
 use crate::scenario::{Scale, ScaleBy, Scenario, Workload};
 use crate::scheduler::plugins;
 use crate::scrape::{Sample, Timing};
+use crate::victims::{self, Victim};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Mode;
@@ -57,6 +58,7 @@ struct Pod {
     /// Among the Pods of the workload that stay.
     ordinal: u32,
     name: PodName,
+    made: SignedDuration,
     /// When the control plane has come to it.
     due: SignedDuration,
     refused: bool,
@@ -171,18 +173,16 @@ impl Baseline {
         losses.any(|(from, until)| *from <= at && at < *until)
     }
 
-    /// Makes and ends Pods until there are as many as wanted; the newest end first.
+    /// Makes and ends Pods until there are as many as wanted.
     fn control(&mut self, at: SignedDuration) {
         for index in 0..self.settings.scenario.workloads.len() {
             if self.settings.scenario.workloads[index].arrival > at {
                 continue;
             }
             let wanted = usize::try_from(self.wanted[index]).unwrap_or(usize::MAX);
-            let have = self.staying.newest_first(index).count();
-            let going = self.staying.newest_first(index);
-            let going: Vec<PodName> = going.take(have.saturating_sub(wanted)).cloned().collect();
-            let ours = |pod: &&mut Pod| going.contains(&pod.name);
-            for pod in self.pods.iter_mut().filter(ours) {
+            let have = self.staying.of(index).count();
+            for position in self.first_to_go(index, have.saturating_sub(wanted), at) {
+                let pod = &mut self.pods[position];
                 self.staying.remove(index, pod.ordinal);
                 self.engine.settled(&pod.name, at);
                 // One that runs nowhere has nothing to finish.
@@ -194,6 +194,30 @@ impl Baseline {
             }
         }
         self.keep(|pod| pod.gone.is_none_or(|gone| at < gone));
+    }
+
+    /// The positions of so many Pods of a workload, those that its ReplicaSet deletes first.
+    fn first_to_go(&self, index: usize, count: usize, at: SignedDuration) -> Vec<usize> {
+        if count == 0 {
+            return Vec::new();
+        }
+        let pods = self.pods.iter().enumerate();
+        let staying = pods.filter(|(_, pod)| pod.workload == index && pod.gone.is_none());
+        let uids = Random::new(self.settings.seed).stream("uid");
+        let identity = |pod: &Pod| uids.stream(pod.name.name()).below(0, usize::MAX);
+        let (positions, victims): (Vec<usize>, Vec<_>) = staying
+            .map(|(position, pod)| {
+                let life = self.engine.lifecycle(&pod.name);
+                let victim = Victim::of(pod.node, life, pod.made, at, identity(pod));
+                (position, victim)
+            })
+            .unzip();
+        let order = victims::in_order(&victims, victims.iter().map(|pod| pod.node));
+        order
+            .into_iter()
+            .take(count)
+            .map(|at| positions[at])
+            .collect()
     }
 
     fn make(&mut self, index: usize, ordinal: u32, at: SignedDuration) {
@@ -209,6 +233,7 @@ impl Baseline {
             workload: index,
             ordinal,
             name,
+            made: at,
             due: at.saturating_add(lag),
             refused: false,
             node: None,
@@ -479,7 +504,7 @@ mod tests {
             assert_eq!(there.unschedulable, lost, "{minute}");
             for index in 0..plain.wanted.len() {
                 let here = plain.pods.iter().filter(|pod| pod.stays_in(index));
-                assert_eq!(here.count(), plain.staying.newest_first(index).count());
+                assert_eq!(here.count(), plain.staying.of(index).count());
             }
         }
         assert!(before > 0, "the node is lost with Pods on it");

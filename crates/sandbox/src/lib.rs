@@ -44,6 +44,7 @@ pub mod store;
 pub mod target;
 pub mod timeline;
 mod usage;
+mod victims;
 
 pub use events::{Event, Events};
 pub use scenario::faults::Fault;

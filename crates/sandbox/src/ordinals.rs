@@ -1,5 +1,4 @@
-//! Which Pods of each workload stay, by their ordinals: who goes when there are too many, and what new ones
-//! are called when there are too few.
+//! Which Pods of each workload stay, by their ordinals, and what new ones are called when there are too few.
 //!
 //! The noise of a Pod comes from its ordinal, so that the Pods of two runs of one seed are alike whatever became
 //! of those before them.
@@ -15,11 +14,10 @@ impl<P> Ordinals<P> {
         Self(BTreeMap::new())
     }
 
-    /// The Pods of a workload, the newest first, which is the order in which they go where nobody says
-    /// another.
-    pub(crate) fn newest_first(&self, workload: usize) -> impl Iterator<Item = &P> {
+    /// The Pods of a workload, by their ordinals.
+    pub(crate) fn of(&self, workload: usize) -> impl Iterator<Item = &P> {
         let all = self.0.range((workload, 0)..=(workload, u32::MAX));
-        all.rev().map(|(_, pod)| pod)
+        all.map(|(_, pod)| pod)
     }
 
     /// The first ordinals of a workload that are free, so many of them.
@@ -44,17 +42,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_go_first_and_the_first_free_ordinals_come_next() {
+    fn the_first_free_ordinals_come_next() {
         let mut ordinals = Ordinals::new();
         for ordinal in ordinals.free(1, 4) {
             ordinals.insert(1, ordinal, ordinal);
         }
         ordinals.insert(2, 0, 9);
-        let newest: Vec<u32> = ordinals.newest_first(1).copied().collect();
-        assert_eq!(newest, [3, 2, 1, 0]);
+        let all: Vec<u32> = ordinals.of(1).copied().collect();
+        assert_eq!(all, [0, 1, 2, 3]);
         ordinals.remove(1, 0);
         ordinals.remove(1, 2);
-        assert_eq!(ordinals.newest_first(1).count(), 2);
+        assert_eq!(ordinals.of(1).count(), 2);
         assert_eq!(ordinals.free(1, 3), [0, 2, 4]);
         assert_eq!(ordinals.free(3, 2), [0, 1]);
     }

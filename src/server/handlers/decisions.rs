@@ -85,12 +85,11 @@ impl Picture {
         snapshot: &Arc<Snapshot>,
     ) -> Self {
         let found: Asked;
-        let asked = match asked {
-            Some(asked) => asked,
-            None => {
-                found = Asked::of(&request.names, &snapshot.nodes);
-                &found
-            }
+        let asked = if let Some(asked) = asked {
+            asked
+        } else {
+            found = Asked::of(&request.names, &snapshot.nodes);
+            &found
         };
         let strangers = request.names.iter().zip(asked.iter());
         let strangers = strangers.filter(|(_, position)| position.is_none());

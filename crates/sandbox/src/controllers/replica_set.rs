@@ -84,7 +84,7 @@ impl ReplicaSets {
                     Plan::Nothing
                 } else {
                     plan(set, &pods, &deleted, |active| {
-                        victims::in_order(active, &related, self.clock.now())
+                        victims::in_order(&active, &related, self.clock.now())
                     })
                 };
                 self.keep(set, pods, plan)

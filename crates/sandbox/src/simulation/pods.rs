@@ -10,6 +10,7 @@ use crate::lifecycle::{Lifecycle, Stage};
 use crate::ordinals::Ordinals;
 use crate::scenario::{NodeShape, Workload};
 use crate::usage::{self, PodNow, Usage};
+use crate::victims::Victim;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
 
@@ -21,6 +22,7 @@ pub(super) struct Pod {
     /// Among the Pods of the workload that stay.
     pub ordinal: u32,
     noise: Random,
+    made: SignedDuration,
     pub node: Option<usize>,
     /// `None` until the kubelet has it.
     pub lifecycle: Option<Lifecycle>,
@@ -71,9 +73,9 @@ impl Pods {
         }
     }
 
-    /// The Pods of a workload that stay, the newest first.
+    /// The Pods of a workload that stay.
     pub(super) fn staying(&self, index: usize) -> Vec<PodId> {
-        self.staying.newest_first(index).copied().collect()
+        self.staying.of(index).copied().collect()
     }
 
     /// A Pod as far as it may go at a time.
@@ -87,14 +89,24 @@ impl Pods {
         }
     }
 
+    /// The same Pod as its ReplicaSet sees it.
+    pub(super) fn victim(&self, id: PodId, at: SignedDuration) -> Victim<usize, usize> {
+        let pod = &self.made[id];
+        let step = u64::try_from(id).unwrap_or(u64::MAX);
+        let identity = self.random.stream("uid").below(step, usize::MAX);
+        Victim::of(pod.node, pod.lifecycle, pod.made, at, identity)
+    }
+
     /// Makes so many Pods of a workload, with the first ordinals that are free.
-    pub(super) fn add(&mut self, index: usize, count: usize) -> Vec<PodId> {
+    pub(super) fn add(&mut self, index: usize, count: usize, at: SignedDuration) -> Vec<PodId> {
         let free = self.staying.free(index, count);
-        let made = free.into_iter().map(|ordinal| self.make(index, ordinal));
+        let made = free
+            .into_iter()
+            .map(|ordinal| self.make(index, ordinal, at));
         made.collect()
     }
 
-    fn make(&mut self, index: usize, ordinal: u32) -> PodId {
+    fn make(&mut self, index: usize, ordinal: u32, at: SignedDuration) -> PodId {
         let id = self.made.len();
         let workload = &self.workloads[index];
         let name = format!("{}-{id}", workload.name);
@@ -104,6 +116,7 @@ impl Pods {
             ordinal,
             // By the ordinal and not by the name, so that Pods are alike in all runs of a seed.
             noise: self.random.stream(&format!("{}-{ordinal}", workload.name)),
+            made: at,
             node: None,
             lifecycle: None,
             is_deleted: false,

@@ -5,6 +5,8 @@
 //! bindings by watch. kube-scheduler's part, the requests and the choice among equals, is the same for
 //! all of them and stands in [`super::scheduler`].
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
 use super::monitoring::Monitoring;
@@ -48,10 +50,10 @@ pub trait LoadPolicy {
     /// Adds to the sum of each node that passed; there are at least two, as otherwise nothing is scored.
     fn score(&mut self, _pod: &Subject<'_>, _candidates: &mut [Candidate], _now: SignedDuration) {}
 
-    /// Says which of a workload's Pods go first when so many of them go. Those that are not named go after
-    /// them, the newest first.
-    fn first_to_go(&self, _pods: &[Leaving<'_>], _count: usize) -> Vec<PodId> {
-        Vec::new()
+    /// The costs of deletion that a workload's Pods are given before so many of them go; 0 for those that are
+    /// not named.
+    fn deletion_costs(&self, _pods: &[Leaving<'_>], _count: usize) -> BTreeMap<PodId, i32> {
+        BTreeMap::new()
     }
 
     /// Takes a step in the life of a Pod.

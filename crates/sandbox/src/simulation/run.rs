@@ -19,6 +19,7 @@ use crate::engine::summary::{Summary, SummaryBuilder};
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{NodeShape, Scenario, Workload};
 use crate::scrape::Timing;
+use crate::victims::{self, Victim};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
@@ -156,7 +157,7 @@ impl<'a> Run<'a> {
             }
         }
         let missing = wanted.saturating_sub(staying.len());
-        for pod in self.pods.add(index, missing) {
+        for pod in self.pods.add(index, missing, now) {
             self.insert(pod, now);
         }
         if let Some(next) = next {
@@ -164,16 +165,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// So many of the Pods that stay: those that the policy says, then the newest.
+    /// So many of the Pods that stay, those that their ReplicaSet deletes first.
     fn first_to_go(&self, staying: &[PodId], count: usize, now: SignedDuration) -> Vec<PodId> {
         let leaving = staying.iter().map(|&pod| self.pods.leaving(pod, now));
         let leaving: Vec<_> = leaving.collect();
-        let mut going = self.policy.first_to_go(&leaving, count);
-        going.truncate(count);
-        let others = staying.iter().filter(|pod| !going.contains(pod));
-        let others: Vec<PodId> = others.take(count - going.len()).copied().collect();
-        going.extend(others);
-        going
+        let costs = self.policy.deletion_costs(&leaving, count);
+        let victim = |&id: &PodId| Victim {
+            cost: costs.get(&id).copied().unwrap_or(0),
+            ..self.pods.victim(id, now)
+        };
+        let victims: Vec<_> = staying.iter().map(victim).collect();
+        let order = victims::in_order(&victims, victims.iter().map(|pod| pod.node));
+        order
+            .into_iter()
+            .take(count)
+            .map(|at| staying[at])
+            .collect()
     }
 
     /// Puts a new Pod among those that wait. Of workloads that are created at one moment, controllers

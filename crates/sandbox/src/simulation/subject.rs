@@ -37,6 +37,6 @@ pub struct Leaving<'a> {
     pub subject: Subject<'a>,
     /// The position of its node, once it has one.
     pub node: Option<usize>,
-    /// True once it is ready; the others go first, whatever anybody says.
+    /// True once it is ready; the others go first, whatever they cost.
     pub is_ready: bool,
 }

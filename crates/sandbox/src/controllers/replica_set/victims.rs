@@ -1,8 +1,5 @@
-//! The Pods that a ReplicaSet deletes first when it has too many: the order of kube-controller-manager's
-//! `ActivePodsWithRanks`, deletion costs and logarithmic ages included.
+//! The Pods that a ReplicaSet deletes first when it has too many, by what their objects tell.
 
-use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -10,83 +7,43 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 
 use super::status::is_ready;
+use crate::victims::{self, Phase, Victim};
 use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 
 /// The Pods in the order in which they are deleted. `related` are the active Pods of all ReplicaSets with
-/// the same owner, of which a node should not keep several.
-pub(super) fn in_order(pods: Vec<Arc<Pod>>, related: &[Arc<Pod>], now: Timestamp) -> Vec<Arc<Pod>> {
-    let mut on_node: HashMap<&str, usize> = HashMap::new();
-    for pod in related {
-        *on_node.entry(node(pod)).or_default() += 1;
-    }
-    let rank = |pod: &Pod| on_node.get(node(pod)).copied().unwrap_or(0);
-    // By insertion: the comparison is Kubernetes', which goes by identity within an age and is no total
-    // order where some ages are equal.
-    let mut order: Vec<Arc<Pod>> = Vec::with_capacity(pods.len());
-    for pod in pods {
-        let before = |other: &Arc<Pod>| {
-            let compared = by_use(&pod, other)
-                .then_with(|| rank(other).cmp(&rank(&pod)))
-                .then_with(|| by_age(&pod, other, now));
-            compared == Ordering::Less
-        };
-        let place = order.iter().position(before).unwrap_or(order.len());
-        order.insert(place, pod);
-    }
-    order
+/// the same owner.
+pub(super) fn in_order(pods: &[Arc<Pod>], related: &[Arc<Pod>], now: Timestamp) -> Vec<Arc<Pod>> {
+    let facts: Vec<_> = pods.iter().map(|pod| victim(pod, now)).collect();
+    let related = related.iter().map(|pod| node(pod));
+    let order = victims::in_order(&facts, related);
+    order.into_iter().map(|at| Arc::clone(&pods[at])).collect()
 }
 
-/// Not placed before placed, pending before running, not ready before ready, then by cost.
-fn by_use(one: &Pod, other: &Pod) -> Ordering {
-    let key = |pod: &Pod| {
-        let phase = pod
-            .status
-            .as_ref()
-            .and_then(|status| status.phase.as_deref());
-        let phase = match phase {
-            Some("Pending") => 0,
-            Some("Running") => 2,
-            Some(_) | None => 1,
-        };
-        (!node(pod).is_empty(), phase, is_ready(pod), cost(pod))
-    };
-    key(one).cmp(&key(other))
-}
-
-/// Ready for a shorter time first, restarted more often, made later.
-fn by_age(one: &Pod, other: &Pod, now: Timestamp) -> Ordering {
-    let created = |pod: &Pod| pod.creation_timestamp().map(|time| time.0);
-    let ready = if is_ready(one) && is_ready(other) {
-        younger(one, other, [ready_since(one), ready_since(other)], now)
-    } else {
-        Ordering::Equal
-    };
-    ready
-        .then_with(|| restarts(other).cmp(&restarts(one)))
-        .then_with(|| younger(one, other, [created(one), created(other)], now))
-}
-
-/// By the power of two that an age lies in, and within one by identity, so that who goes is left to chance.
-fn younger(one: &Pod, other: &Pod, times: [Option<Timestamp>; 2], now: Timestamp) -> Ordering {
-    match times {
-        [a, b] if a == b => Ordering::Equal,
-        [Some(a), Some(b)] => power(a, now)
-            .cmp(&power(b, now))
-            .then_with(|| one.uid().cmp(&other.uid())),
-        [a, b] => a.is_some().cmp(&b.is_some()),
+fn victim(pod: &Pod, now: Timestamp) -> Victim<&str, String> {
+    let phase = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.phase.as_deref());
+    let age = |since: Option<Timestamp>| since.map(|since| now.duration_since(since));
+    Victim {
+        node: node(pod),
+        phase: match phase {
+            Some("Pending") => Phase::Pending,
+            Some("Running") => Phase::Running,
+            Some(_) | None => Phase::Unknown,
+        },
+        is_ready: is_ready(pod),
+        cost: cost(pod),
+        ready_for: age(ready_since(pod)),
+        restarts: restarts(pod),
+        age: age(pod.creation_timestamp().map(|time| time.0)),
+        identity: pod.uid().unwrap_or_default(),
     }
 }
 
-/// The whole part of the binary logarithm of an age in nanoseconds; below all of them for one that is none.
-fn power(at: Timestamp, now: Timestamp) -> Option<u32> {
-    let age = now.duration_since(at).as_nanos();
-    u128::try_from(age).ok().and_then(u128::checked_ilog2)
-}
-
-fn node(pod: &Pod) -> &str {
-    let spec = pod.spec.as_ref();
-    spec.and_then(|spec| spec.node_name.as_deref())
-        .unwrap_or_default()
+fn node(pod: &Pod) -> Option<&str> {
+    let node = pod.spec.as_ref()?.node_name.as_deref();
+    node.filter(|name| !name.is_empty())
 }
 
 /// What the annotation says; what is no number is 0, as is its absence.
@@ -155,7 +112,7 @@ mod tests {
     }
 
     fn order(pods: &[Arc<Pod>]) -> Vec<String> {
-        let ordered = in_order(pods.to_vec(), pods, NOW.parse().unwrap());
+        let ordered = in_order(pods, pods, NOW.parse().unwrap());
         ordered.iter().map(|pod| pod.name_any()).collect()
     }
 

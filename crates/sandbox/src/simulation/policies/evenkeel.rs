@@ -238,10 +238,10 @@ impl LoadPolicy for Evenkeel {
         }
     }
 
-    fn first_to_go(&self, pods: &[Leaving<'_>], count: usize) -> Vec<PodId> {
+    fn deletion_costs(&self, pods: &[Leaving<'_>], count: usize) -> BTreeMap<PodId, i32> {
         // Of Pods that all go nobody goes before others.
         if !self.balances_scale_in || count >= pods.len() {
-            return Vec::new();
+            return BTreeMap::new();
         }
         let removable: Vec<_> = pods
             .iter()
@@ -257,15 +257,9 @@ impl LoadPolicy for Evenkeel {
         };
         let costs = deletion_cost::choose(&removable, count, &situation);
         let costs = costs.unwrap_or_default();
-        let mut first: Vec<(i32, PodId)> = pods
-            .iter()
-            .filter_map(|pod| match costs.get(uid(pod.subject.id).as_str()) {
-                Some(given) => Some((given.cost, pod.subject.id)),
-                None => (!pod.is_ready).then_some((i32::MIN, pod.subject.id)),
-            })
-            .collect();
-        first.sort_by_key(|(cost, _)| *cost);
-        first.into_iter().map(|(_, pod)| pod).collect()
+        let given = pods.iter().map(|pod| pod.subject.id);
+        let given = given.filter_map(|id| Some((id, costs.get(uid(id).as_str())?.cost)));
+        given.collect()
     }
 
     fn step(&mut self, pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
@@ -386,13 +380,20 @@ mod tests {
                 is_ready: true,
             };
             let pods: Vec<_> = nodes.into_iter().enumerate().map(leaving).collect();
+            let mut costs: Vec<(i32, PodId)> = policy
+                .deletion_costs(&pods, 2)
+                .into_iter()
+                .map(|(id, cost)| (cost, id))
+                .collect();
+            costs.sort_unstable();
+            let first: Vec<PodId> = costs.into_iter().map(|(_, id)| id).collect();
             let expected = if balances_scale_in {
                 vec![0, 1]
             } else {
                 vec![]
             };
-            assert_eq!(policy.first_to_go(&pods, 2), expected);
-            assert!(policy.first_to_go(&pods, 4).is_empty(), "all of them go");
+            assert_eq!(first, expected);
+            assert!(policy.deletion_costs(&pods, 4).is_empty(), "all of them go");
         }
     }
 
