@@ -12,6 +12,7 @@ mod error;
 mod file;
 mod layers;
 mod metrics;
+mod metrics_provider;
 mod process;
 mod profiles;
 mod reload;
@@ -77,6 +78,8 @@ pub struct Config {
     /// The file with the network of `swish-net`, where there is one.
     pub swish_net: Option<PathBuf>,
     pub metrics: crate::metrics::Settings,
+    /// What the metrics provider tells; `None` where it tells nothing.
+    pub metrics_provider: Option<crate::metrics_provider::Settings>,
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
     /// Pauses between the wakes of Pods that were refused.
@@ -182,6 +185,7 @@ impl Config {
             network,
             disk,
             metrics,
+            metrics_provider,
             leader_election,
             writer,
             wake,
@@ -200,7 +204,8 @@ impl Config {
         let policy = policy.check(check);
         let metrics = metrics.check(max_age, check);
         let leader_election = leader_election.check(check);
-        let (server, handlers) = server.check(check);
+        let metrics_provider = metrics_provider.check(check);
+        let (server, handlers) = server.check(metrics_provider.as_ref(), check);
         Self {
             writes: *writes,
             server,
@@ -218,6 +223,7 @@ impl Config {
             overload: scheduling.overload.check(check),
             policy,
             metrics,
+            metrics_provider,
             writer: writer.check(&leader_election.timing, check),
             leader_election,
             wake: wake.check(check),

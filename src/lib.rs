@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aggregation;
 pub mod api;
 pub mod certificates;
 pub mod cli;
@@ -16,6 +17,7 @@ pub mod dashboard;
 pub mod doctor;
 pub mod external_metrics;
 pub mod metrics;
+pub mod metrics_provider;
 pub mod server;
 pub mod service;
 pub mod telemetry;

@@ -29,7 +29,8 @@ mod slots;
 pub mod tls;
 
 pub use arrival::{BodyPace, Limits, Load};
-pub use body::Call;
+pub use body::{Call, GrpcCall};
+pub use connection::PeerAddress;
 pub use drain::{Drain, Drained, Phase, Shutdown, signals};
 pub use error::{ApiError, ServerError};
 pub use listener::{Listener, Transport};
@@ -39,4 +40,5 @@ pub use probes::Probes;
 pub use readiness::{Condition, Readiness};
 pub use routes::{Endpoint, Routes};
 pub use scrape_access::{MetricsAuthentication, Refusal, ScrapeAccess};
+pub(crate) use scrape_access::{Reviewer, token};
 pub use settings::{ConnectionBounds, DrainSettings, ListenerSettings, Settings};

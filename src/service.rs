@@ -11,6 +11,7 @@ mod ending;
 mod listeners;
 mod measuring;
 mod parts;
+mod provider;
 mod reload;
 mod signing;
 
@@ -24,11 +25,12 @@ use self::parts::{Parts, Tasks};
 pub use self::signing::sign;
 #[cfg(feature = "sandbox")] // only `dev` runs one beside the service
 pub(crate) use self::signing::signer;
+use crate::aggregation;
 use crate::config::Config;
-use crate::external_metrics;
 use crate::server::{Drain, signals};
 use crate::telemetry;
 use evenkeel_clock::Clock;
+use evenkeel_kubernetes::api_service;
 
 /// Runs the service until it has drained after a signal.
 ///
@@ -61,19 +63,22 @@ pub(crate) async fn serve(
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
     let parts = Parts::new(config, clock).await?;
-    if parts.config.server.external_metrics {
-        external_metrics::claim(&parts.client, &parts.replica.namespace).await?;
+    for (name, field) in led(&parts.config) {
+        aggregation::claim(&parts.client, &parts.replica.namespace, name, field).await?;
     }
     let page = listeners::metrics_page(&parts);
     listeners::probes(&parts, &drain, &mut tasks)?;
     listeners::open_metrics(&parts, &page, &drain, &mut tasks)?;
     listeners::dashboard(&parts, &page, &drain, &mut tasks)?;
+    let provider = provider::new(&parts);
+    listeners::plaintext_grpc(&parts, provider.as_ref(), &drain, &mut tasks)?;
     let certificates = background::start(&parts, &background, &mut tasks)?;
     let ends = Ends {
         drain: &drain,
         background: &background,
     };
-    listeners::https(&parts, &page, certificates, &ends, &mut tasks);
+    let served = (&page, provider.as_ref());
+    listeners::https(&parts, served, certificates, &ends, &mut tasks);
     let ended = tokio::select! {
         drained = drain.run(signals) => {
             tracing::info!(?drained, "ended");
@@ -91,6 +96,15 @@ pub(crate) async fn serve(
         tracing::warn!(parts = tasks.len(), "parts of the service are left behind");
     }
     ended
+}
+
+/// The APIServices that lead here, each with the field of the configuration that has its group served.
+fn led(config: &Config) -> Vec<(&'static str, &'static str)> {
+    let external = (api_service::EXTERNAL_METRICS, "server.externalMetrics");
+    let series = (api_service::METRICS_PROVIDER, "metricsProvider.enabled");
+    let external = config.server.external_metrics.then_some(external);
+    let series = config.metrics_provider.as_ref().map(|_| series);
+    external.into_iter().chain(series).collect()
 }
 
 /// Waits for a part that ends in failure; a panic is one.

@@ -23,6 +23,7 @@ mod scenarios {
     mod guard;
     mod harness;
     mod leadership;
+    mod metrics_provider;
     mod outage;
     mod placement;
     mod preemption;

@@ -27,6 +27,7 @@ mod edges {
     mod manifests;
     mod metrics_faults;
     mod metrics_prometheus;
+    mod metrics_provider;
     mod recorded_exporters;
     mod scrapes;
     mod server_abuse;

@@ -14,7 +14,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::key_rotation::KeyRotationError;
 use evenkeel_kubernetes::plan::{ObjectChange, ca_bundle, certificate_secret};
@@ -109,28 +108,28 @@ pub struct Signer {
     client: Client,
     namespace: String,
     settings: SelfManagedSettings,
-    /// True where the group of external metrics is led here.
-    has_api_service: bool,
+    /// The APIServices that lead to Evenkeel.
+    led: Vec<&'static str>,
     metrics: Metrics,
     warned: RateLimited<&'static str>,
 }
 
 impl Signer {
-    /// A signer whose Secrets are in `namespace` and need not be there yet. With `has_api_service` it
-    /// keeps the APIService of external metrics in step too, where that leads to Evenkeel.
+    /// A signer whose Secrets are in `namespace` and need not be there yet. The
+    /// APIServices in `led` it keeps in step too, where they lead to Evenkeel.
     #[must_use]
     pub fn new(
         client: Client,
         namespace: String,
         settings: SelfManagedSettings,
-        has_api_service: bool,
+        led: Vec<&'static str>,
         metrics: Metrics,
     ) -> Self {
         Self {
             client,
             namespace,
             settings,
-            has_api_service,
+            led,
             metrics,
             warned: RateLimited::default(),
         }
@@ -178,7 +177,7 @@ impl Signer {
         // One that cannot be put right does not hold up the other.
         let served = self.put(self.serve(bundle).await).await;
         let trusted = self.put(self.trust(bundle).await).await;
-        let led = self.put(self.lead(bundle).await).await;
+        let led = self.lead_all(bundle).await;
         if served? || trusted? {
             return Ok(Round::Moved);
         }
@@ -236,13 +235,26 @@ impl Signer {
         Ok(ca_bundle::plan(&configuration, &bundle.ca_bundle()))
     }
 
-    /// The change that puts the caBundle of the APIService right, where that is there and Evenkeel's.
-    async fn lead(&self, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
-        if !self.has_api_service {
-            return Ok(None);
+    /// Puts the caBundles of the APIServices right; true where one was not. One that cannot be put right
+    /// does not hold up the others.
+    async fn lead_all(&self, bundle: &Bundle) -> Result<bool, Error> {
+        let (mut moved, mut failure) = (false, None);
+        for name in &self.led {
+            match self.put(self.lead(name, bundle).await).await {
+                Ok(put) => moved |= put,
+                Err(error) => failure = Some(error),
+            }
         }
+        match failure {
+            Some(error) if !moved => Err(error),
+            _ => Ok(moved),
+        }
+    }
+
+    /// The change that puts the caBundle of an APIService right, where that is there and Evenkeel's.
+    async fn lead(&self, name: &str, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
         let api: Api<APIService> = Api::all(self.client.clone());
-        let found = api.get_opt(api_service::NAME).await?;
+        let found = api.get_opt(name).await?;
         let own = &self.namespace;
         let bundle = bundle.ca_bundle();
         Ok(found.and_then(|found| ca_bundle::plan_api_service(&found, own, &bundle)))

@@ -35,6 +35,8 @@ pub enum Need {
     SecondScheduler,
     /// Those that serve external metrics.
     ExternalMetrics,
+    /// Those that serve series.
+    MetricsProvider,
     /// Those that scale custom resources.
     CustomKinds,
     /// Those that give Pods costs of deletion before a scale-in.
@@ -217,25 +219,19 @@ const FURTHER: &[Access<'static>] = &[
         need: Need::AuthenticatedMetrics,
         ..everywhere(Kind::TokenReview, &["create"])
     },
-    Access {
-        need: Need::AuthenticatedMetrics,
-        ..everywhere(Kind::SubjectAccessReview, &["create"])
-    },
+    reviews(Need::AuthenticatedMetrics),
     // External metrics: how callers are introduced, whether they may, and whether another serves them.
+    introductions(Need::ExternalMetrics),
+    reviews(Need::ExternalMetrics),
+    EXTERNAL_METRICS,
+    // Series: the same, and whose token is shown over gRPC.
+    introductions(Need::MetricsProvider),
+    reviews(Need::MetricsProvider),
     Access {
-        scope: Scope::KubeSystem,
-        ..own(
-            Kind::ConfigMap,
-            &["get"],
-            &[request_header::CONFIG_MAP],
-            Need::ExternalMetrics,
-        )
+        need: Need::MetricsProvider,
+        ..everywhere(Kind::TokenReview, &["create"])
     },
-    Access {
-        need: Need::ExternalMetrics,
-        ..everywhere(Kind::SubjectAccessReview, &["create"])
-    },
-    api_service(Identity::Service, &["get"]),
+    METRICS_PROVIDER,
     // What is served with; the keys of the authorities stand in another Secret.
     own(
         Kind::Secret,
@@ -260,7 +256,16 @@ const FURTHER: &[Access<'static>] = &[
             &["evenkeel"],
         )
     },
-    api_service(Identity::Signer, &["get", "patch"]),
+    Access {
+        identity: Identity::Signer,
+        verbs: &["get", "patch"],
+        ..EXTERNAL_METRICS
+    },
+    Access {
+        identity: Identity::Signer,
+        verbs: &["get", "patch"],
+        ..METRICS_PROVIDER
+    },
 ];
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
@@ -276,12 +281,37 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'stati
 }
 
 /// The one APIService of external metrics.
-const fn api_service(identity: Identity, verbs: &'static [&'static str]) -> Access<'static> {
+const EXTERNAL_METRICS: Access<'static> = Access {
+    names: &[api_service::EXTERNAL_METRICS],
+    need: Need::ExternalMetrics,
+    ..everywhere(Kind::ApiService, &["get"])
+};
+
+/// The one APIService of series.
+const METRICS_PROVIDER: Access<'static> = Access {
+    names: &[api_service::METRICS_PROVIDER],
+    need: Need::MetricsProvider,
+    ..everywhere(Kind::ApiService, &["get"])
+};
+
+/// How the API server introduces callers.
+const fn introductions(need: Need) -> Access<'static> {
     Access {
-        identity,
-        names: &[api_service::NAME],
-        need: Need::ExternalMetrics,
-        ..everywhere(Kind::ApiService, verbs)
+        scope: Scope::KubeSystem,
+        ..own(
+            Kind::ConfigMap,
+            &["get"],
+            &[request_header::CONFIG_MAP],
+            need,
+        )
+    }
+}
+
+/// Whether callers may.
+const fn reviews(need: Need) -> Access<'static> {
+    Access {
+        need,
+        ..everywhere(Kind::SubjectAccessReview, &["create"])
     }
 }
 

@@ -19,6 +19,7 @@ use foldhash::fast::RandomState;
 
 use crons::Crons;
 use custom_kinds::CustomKinds;
+use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_kubernetes::kinds::Kind;
@@ -44,6 +45,15 @@ pub struct ScalingView {
     pub targets: Vec<Observed>,
     /// The CronHPAs of namespaces that have opted in.
     pub crons: Vec<Arc<CheckedCronHpa>>,
+}
+
+/// The Pods of a workload.
+#[derive(Debug, Clone, Default)]
+pub struct WorkloadPods {
+    /// Those that have not ended, in no order.
+    pub members: Vec<Arc<PodFacts>>,
+    /// The selector of the workload, where it is watched.
+    pub selector: Option<Box<str>>,
 }
 
 /// An object that scaling reads.

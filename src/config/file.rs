@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::certificates::CertificatesSection;
 use super::metrics::MetricsSection;
+use super::metrics_provider::MetricsProviderSection;
 use super::process::{LeaderElectionSection, LogSection, WakeSection, WriterSection};
 use super::scaling::ScalingSection;
 use super::scheduling::{AdmissionSection, DiskSection, NetworkSection, SchedulingSection};
@@ -37,6 +38,7 @@ pub struct File {
     pub(super) network: NetworkSection,
     pub(super) disk: DiskSection,
     pub(super) metrics: MetricsSection,
+    pub(super) metrics_provider: MetricsProviderSection,
     pub(super) leader_election: LeaderElectionSection,
     pub(super) writer: WriterSection,
     pub(super) wake: WakeSection,
@@ -57,6 +59,7 @@ impl Default for File {
             network: NetworkSection::default(),
             disk: DiskSection::default(),
             metrics: MetricsSection::default(),
+            metrics_provider: MetricsProviderSection::default(),
             leader_election: LeaderElectionSection::default(),
             writer: WriterSection::default(),
             wake: WakeSection::default(),

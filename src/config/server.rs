@@ -9,6 +9,7 @@ use axum::http::uri::Authority;
 use super::check::Checker;
 use super::section::section;
 use super::value::Count;
+use crate::metrics_provider;
 use crate::server::handlers;
 use crate::server::{BodyPace, DrainSettings, ListenerSettings, MetricsAuthentication, Settings};
 use evenkeel_core::units::Bytes;
@@ -66,8 +67,13 @@ section! {
 }
 
 impl ServerSection {
-    /// Settings of the listeners, and of the requests that they take.
-    pub(super) fn check(&self, check: &mut Checker) -> (Settings, handlers::Settings) {
+    /// Settings of the listeners, and of the requests that they take. The metrics provider listens beside
+    /// them.
+    pub(super) fn check(
+        &self,
+        provider: Option<&metrics_provider::Settings>,
+        check: &mut Checker,
+    ) -> (Settings, handlers::Settings) {
         let Self {
             https,
             http,
@@ -108,7 +114,7 @@ impl ServerSection {
                 timeout: check.period("server.drainTimeout", drain_timeout),
             },
         };
-        apart(&listeners, check);
+        apart(&listeners, provider, check);
         let requests = handlers::Settings {
             admission_body: check.size("server.admissionBodyLimit", admission_body_limit),
             extender_body: check.size("server.extenderBodyLimit", extender_body_limit),
@@ -156,14 +162,20 @@ fn holds_one(caller: &str, budget: Bytes, limit: Bytes, check: &mut Checker) {
 }
 
 /// Refuses addresses of which two cannot be listened on together.
-fn apart(settings: &Settings, check: &mut Checker) {
-    let listeners = [
+fn apart(settings: &Settings, provider: Option<&metrics_provider::Settings>, check: &mut Checker) {
+    let mut listeners = vec![
         ("server.https", settings.https),
         ("server.http", settings.http),
         ("server.metrics", settings.metrics),
         ("server.dashboard", settings.dashboard),
     ];
-    for (position, (path, address)) in listeners.into_iter().enumerate() {
+    if let Some(provider) = provider {
+        let grpc = provider.grpc;
+        let plaintext = provider.plaintext_grpc;
+        listeners.extend(grpc.map(|grpc| ("metricsProvider.grpc", grpc)));
+        listeners.extend(plaintext.map(|grpc| ("metricsProvider.plaintextGrpc", grpc)));
+    }
+    for (position, (path, address)) in listeners.iter().copied().enumerate() {
         let mut before = listeners[..position].iter();
         if let Some((other, taken)) = before.find(|(_, taken)| collide(address, *taken)) {
             let accepted = format!("another port than that of {other}, which listens on {taken}");

@@ -1,13 +1,13 @@
 //! The checks, in the order in which a reader wants their findings: the installation, the writes, the
 //! calls, the measurements, and the Pods that are held back.
 
+mod api_services;
 mod calls;
 mod certificate;
 mod choices;
 mod conflicts;
 mod custom_kinds;
 mod evidence;
-mod external_metrics;
 mod install;
 mod leftovers;
 mod measuring;
@@ -57,7 +57,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     measuring::names,
     measuring::capacity,
     signals::served,
-    external_metrics::check,
+    api_services::check,
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,

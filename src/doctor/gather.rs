@@ -111,6 +111,7 @@ pub async fn gather(
         autoscalers: Seen::Absent,
         api_groups: Seen::Absent,
         api_service: Seen::Absent,
+        provider_api_service: Seen::Absent,
         trial: Seen::Absent,
     };
     further(client, &reader, &mut observation).await;
@@ -143,7 +144,12 @@ async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observa
     observation.autoscalers =
         autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect());
     observation.api_groups = api_groups;
-    observation.api_service = reader.named::<APIService>(api_service::NAME).await;
+    let (external, provider) = tokio::join!(
+        reader.named::<APIService>(api_service::EXTERNAL_METRICS),
+        reader.named::<APIService>(api_service::METRICS_PROVIDER),
+    );
+    observation.api_service = external;
+    observation.provider_api_service = provider;
     writing(reader, observation).await;
     let system = Reader {
         namespace: "kube-system",

@@ -139,6 +139,9 @@ pub struct Right {
     /// Only needed where external metrics are served.
     #[serde(default)]
     pub for_external_metrics: bool,
+    /// Only needed where series are served.
+    #[serde(default)]
+    pub for_metrics_provider: bool,
     /// Only needed where custom resources are scaled.
     #[serde(default)]
     pub for_custom_kinds: bool,
@@ -254,6 +257,8 @@ pub struct Observation {
     pub api_groups: Seen<Vec<String>>,
     /// The APIService of external metrics, whoever holds it.
     pub api_service: Seen<APIService>,
+    /// That of the metrics provider.
+    pub provider_api_service: Seen<APIService>,
     /// Result of sending a Pod through the webhook.
     pub trial: Seen<WebhookTrial>,
 }

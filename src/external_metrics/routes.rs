@@ -1,52 +1,34 @@
-//! The paths of the group, each behind the front proxy.
+//! The paths of the group.
 //!
 //! Discovery is answered to whomever the front proxy introduces: it says nothing of the cluster. What is
 //! no path of the group is answered 404, documents of OpenAPI too, without which the API server does.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, on};
+use axum::routing::on;
 use evenkeel_clock::Clock;
 use jiff::SignedDuration;
+use k8s_openapi::api::authentication::v1::UserInfo;
+use k8s_openapi::api::authorization::v1::ResourceAttributes;
 use serde::Serialize;
 
-use super::access::Access;
-use crate::controller::scaling::ServedLoads;
-use crate::server::{BodyPace, Endpoint, Limits, Routes, paths};
-use evenkeel_core::units::Bytes;
-use evenkeel_kubernetes::external_metrics::{self, Refusal};
-
-/// No body is read of any request, and its bounds are those of none.
-const NO_BODY: Bytes = Bytes(0);
-const LIMITS: Limits = Limits {
-    body: NO_BODY,
-    body_pace: BodyPace {
-        grace: std::time::Duration::ZERO,
-        rate: Bytes(1),
-        longest: std::time::Duration::ZERO,
-    },
-    concurrency: NonZeroUsize::MIN,
+use crate::aggregation::{
+    Denied, EVERY, Introductions, Refused, Rights, Unknown, endpoint, is_read, parameters, routes,
 };
-
-/// Handlers take every method, so that a refusal is one of the API.
-const EVERY: MethodFilter = MethodFilter::GET
-    .or(MethodFilter::HEAD)
-    .or(MethodFilter::POST)
-    .or(MethodFilter::PUT)
-    .or(MethodFilter::PATCH)
-    .or(MethodFilter::DELETE)
-    .or(MethodFilter::OPTIONS);
+use crate::controller::scaling::ServedLoads;
+use crate::server::{Routes, paths};
+use evenkeel_kubernetes::external_metrics::{self, Refusal};
+use evenkeel_kubernetes::kinds::Kind;
 
 /// The external metrics of one replica.
 #[derive(Debug)]
 pub struct ExternalMetrics {
-    pub access: Access,
+    pub introductions: Introductions,
+    pub rights: Arc<Rights>,
     pub loads: ServedLoads,
     /// The clock by which loads are measured.
     pub clock: Clock,
@@ -57,23 +39,12 @@ pub struct ExternalMetrics {
 impl ExternalMetrics {
     /// Adds the paths of the group.
     #[must_use]
-    pub fn routes(self, routes: Routes) -> Routes {
+    pub fn routes(self, all: Routes) -> Routes {
         let shared = Arc::new(self);
-        let endpoint = |path| Endpoint {
-            path,
-            limits: LIMITS,
-            // Asked by the handlers, which say in the words of the API why a caller is refused.
-            authority: None,
-        };
         let state = || Arc::clone(&shared);
-        routes.caller(
-            "aggregator",
-            NO_BODY,
+        routes(
+            all,
             [
-                (
-                    endpoint(paths::GROUPS),
-                    on(EVERY, groups).with_state(state()),
-                ),
                 (
                     endpoint(paths::EXTERNAL_METRICS),
                     on(EVERY, group).with_state(state()),
@@ -90,23 +61,55 @@ impl ExternalMetrics {
         )
     }
 
+    /// The caller of a request that reads.
+    fn reader(&self, request: &Parts) -> Result<UserInfo, Refused> {
+        let caller = self.introductions.caller(request);
+        let caller = caller.map_err(|Unknown(why)| Refusal::Unauthenticated(why))?;
+        if is_read(request) {
+            Ok(caller)
+        } else {
+            Err(Refusal::NotListed.into())
+        }
+    }
+
     fn discovered<T: Serialize>(
         &self,
         request: &Parts,
         document: impl FnOnce() -> T,
     ) -> Result<Response, Refused> {
-        self.access.caller(request)?;
-        is_read(request)?;
+        self.reader(request)?;
         Ok(Json(document()).into_response())
+    }
+
+    /// Checks that `user` may list `metric` in `namespace`.
+    async fn authorise(
+        &self,
+        user: UserInfo,
+        namespace: &str,
+        metric: &str,
+    ) -> Result<(), Refusal> {
+        let name = user.username.clone().unwrap_or_default();
+        let attempt = ResourceAttributes {
+            group: Some(Kind::ExternalMetrics.group().to_owned()),
+            version: Some(Kind::ExternalMetrics.version().to_owned()),
+            resource: Some(metric.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            verb: Some("list".to_owned()),
+            ..ResourceAttributes::default()
+        };
+        let checked = self.rights.check(user, attempt).await;
+        checked.map_err(|denied| match denied {
+            Denied::Forbidden => Refusal::Forbidden {
+                user: name,
+                metric: metric.to_owned(),
+                namespace: namespace.to_owned(),
+            },
+            Denied::Unreviewed => Refusal::Unreviewed(denied.to_string()),
+        })
     }
 }
 
 type Shared = State<Arc<ExternalMetrics>>;
-
-async fn groups(State(shared): Shared, request: Request) -> Result<Response, Refused> {
-    let (parts, _) = request.into_parts();
-    shared.discovered(&parts, external_metrics::groups)
-}
 
 async fn group(State(shared): Shared, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
@@ -124,53 +127,21 @@ async fn values(
     request: Request,
 ) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
-    let ExternalMetrics {
-        access,
-        loads,
-        clock,
-        max_age,
-    } = &*shared;
-    let user = access.caller(&parts)?;
-    is_read(&parts)?;
-    access.authorise(user, &namespace, &metric).await?;
-    let selector = parameter(&parts, "labelSelector").unwrap_or_default();
-    let newest = loads.newest().ok_or(Refusal::Starting)?;
+    let user = shared.reader(&parts)?;
+    shared.authorise(user, &namespace, &metric).await?;
+    let mut parameters = parameters(&parts).into_iter();
+    let selector = parameters.find(|(name, _)| name == "labelSelector");
+    let selector = selector.map(|(_, text)| text).unwrap_or_default();
+    let newest = shared.loads.newest().ok_or(Refusal::Starting)?;
     let of_namespace = newest.get(namespace.as_str());
     let of_namespace = of_namespace.map_or(&[][..], Vec::as_slice);
-    let at = (clock.now(), *max_age);
+    let at = (shared.clock.now(), shared.max_age);
     let list = external_metrics::list(&metric, &selector, of_namespace, at)?;
     Ok(Json(list).into_response())
 }
 
-/// Refuses what would change or watch something.
-fn is_read(request: &Parts) -> Result<(), Refused> {
-    let watches = parameter(request, "watch").is_some_and(|watch| watch != "false" && watch != "0");
-    if request.method != Method::GET && request.method != Method::HEAD || watches {
-        return Err(Refusal::NotListed.into());
-    }
-    Ok(())
-}
-
-/// The first value of a parameter of the query.
-fn parameter(request: &Parts, name: &str) -> Option<String> {
-    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&request.uri).ok()?;
-    let found = pairs.into_iter().find(|(key, _)| key == name);
-    found.map(|(_, value)| value)
-}
-
-/// A refusal as it is answered.
-struct Refused(Refusal);
-
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Self(refusal)
-    }
-}
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        let code = StatusCode::from_u16(self.0.code());
-        let code = code.expect("the codes of refusals are those of HTTP");
-        (code, Json(self.0.status())).into_response()
+        Self(refusal.status())
     }
 }

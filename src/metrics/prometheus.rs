@@ -10,12 +10,14 @@ mod client;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod grid;
+mod label_matchers;
 mod matchers;
 mod names;
 mod queries;
 mod range;
 mod reader;
 mod selectors;
+mod series;
 mod settings;
 mod several;
 mod source;
@@ -23,9 +25,13 @@ mod value;
 
 pub use client::Connection;
 pub use grid::Grid;
+pub(crate) use label_matchers::literal;
+pub use label_matchers::{LabelMatchers, UnfitLabel};
 pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries, QueryTimeError};
 pub use range::{WorkloadName, WorkloadSums, Workloads, settled_by_workload};
+pub(crate) use selectors::reads_series;
+pub use series::{PodSelection, PodsAsked, SeriesError, SeriesTimes};
 pub use settings::Settings;
 pub use source::PrometheusSource;

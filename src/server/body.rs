@@ -1,4 +1,4 @@
-//! Reads request bodies: JSON only, of bounded size, at a least pace, and as far as there is room for
+//! Reads request bodies: JSON, or a message of gRPC, of bounded size, at a least pace, and as far as there is room for
 //! them.
 //!
 //! A request whose body does not come cannot be answered so as to change nothing: that answer repeats
@@ -41,10 +41,29 @@ pub struct Call {
     _turn: Arc<Option<OwnedSemaphorePermit>>,
 }
 
+/// A call of gRPC with its whole body, which is one message in its frame.
+#[derive(Debug, Clone)]
+pub struct GrpcCall(pub Call);
+
 impl<S: Sync> FromRequest<S> for Call {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        Self::of(request, "application/json").await
+    }
+}
+
+impl<S: Sync> FromRequest<S> for GrpcCall {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        Call::of(request, "application/grpc").await.map(Self)
+    }
+}
+
+impl Call {
+    /// The call of a request whose body is of a type.
+    async fn of(request: Request, media_type: &'static str) -> Result<Self, ApiError> {
         let Some(Arrival {
             limits,
             budget,
@@ -57,11 +76,16 @@ impl<S: Sync> FromRequest<S> for Call {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(ApiError::new(status, "NotARoute", message));
         };
-        if !is_json(request.headers()) {
+        if !is_of(request.headers(), media_type) {
+            let reason = if media_type == "application/json" {
+                "NotJson"
+            } else {
+                "NotGrpc"
+            };
             let error = ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "NotJson",
-                "the content type must be application/json",
+                reason,
+                format!("the content type must be {media_type}"),
             );
             return Err(refuse(error, request.into_body()).await);
         }
@@ -77,12 +101,13 @@ impl<S: Sync> FromRequest<S> for Call {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+/// True for a type, with whichever suffix and parameters: `application/grpc+proto` is one of gRPC.
+fn is_of(headers: &HeaderMap, media_type: &str) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|value| value.trim().eq_ignore_ascii_case("application/json"))
+        .and_then(|value| value.split([';', '+']).next())
+        .is_some_and(|value| value.trim().eq_ignore_ascii_case(media_type))
 }
 
 /// `error`, after what is left of the request's body was read if it is small; otherwise the

@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -83,9 +84,15 @@ impl Closed {
 pub(super) struct Serving {
     pub router: Router,
     pub peer: Option<Arc<Peer>>,
+    /// Where it comes from.
+    pub address: PeerAddress,
     pub settings: ListenerSettings,
     pub shutdown: Shutdown,
 }
+
+/// The address from which a connection comes, as each of its requests has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerAddress(pub IpAddr);
 
 impl Serving {
     /// Serves `stream` to its end.
@@ -97,6 +104,7 @@ impl Serving {
         let service = Requests {
             router: self.router,
             peer: self.peer,
+            address: self.address,
             shutdown: self.shutdown.clone(),
             slot: Arc::downgrade(slot),
             activity: activity.clone(),
@@ -196,6 +204,7 @@ impl End {
 struct Requests {
     router: Router,
     peer: Option<Arc<Peer>>,
+    address: PeerAddress,
     shutdown: Shutdown,
     /// Requests may outlast their connection, which is no use of it.
     slot: Weak<Slot>,
@@ -210,6 +219,7 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let mut in_flight = self.activity.call();
         let version = request.version();
+        request.extensions_mut().insert(self.address);
         if let Some(peer) = &self.peer {
             request.extensions_mut().insert(Arc::clone(peer));
         }

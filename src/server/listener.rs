@@ -7,7 +7,7 @@
 mod handshake;
 mod socket;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
 use self::handshake::handshake;
-use super::connection::{Closed, Protocol, Serving};
+use super::connection::{Closed, PeerAddress, Protocol, Serving};
 use super::drain::Shutdown;
 use super::error::ServerError;
 use super::metrics::Metrics;
@@ -39,6 +39,8 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 pub enum Transport {
     /// No protocol between TCP and HTTP/1.1.
     Plain,
+    /// None between TCP and HTTP/2, which the client speaks from the first byte, as those of gRPC do.
+    PlainHttp2,
     /// TLS with these certificates: HTTP/2 or HTTP/1.1, as the client likes.
     Tls(Arc<CertificateStore>),
 }
@@ -97,6 +99,8 @@ impl Listener {
             serving: Serving {
                 router,
                 peer: None,
+                // That of each connection takes its place.
+                address: PeerAddress(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
                 settings,
                 shutdown,
             },
@@ -171,7 +175,10 @@ impl Accepting {
         let name = self.serving.settings.name;
         let open = self.metrics.connections().open(name);
         let transport = self.transport.clone();
-        let serving = self.serving.clone();
+        let serving = Serving {
+            address: PeerAddress(peer.to_canonical()),
+            ..self.serving.clone()
+        };
         let metrics = self.metrics.clone();
         let log = Arc::clone(&self.log);
         self.connections.spawn(async move {
@@ -211,6 +218,7 @@ async fn serve(
     );
     match transport {
         Transport::Plain => Ok(serving.run(stream, Protocol::Http1, slot).await),
+        Transport::PlainHttp2 => Ok(serving.run(stream, Protocol::Http2, slot).await),
         Transport::Tls(store) => {
             let begun = tokio::select! {
                 () = serving.shutdown.over() => return Ok(Closed::Aborted),

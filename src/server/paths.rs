@@ -17,6 +17,17 @@ pub const EXTERNAL_METRICS_VERSION: &str = "/apis/external.metrics.k8s.io/v1beta
 /// The values of a metric.
 pub const EXTERNAL_METRIC: &str =
     "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}";
+pub const METRICS_PROVIDER: &str = "/apis/metrics.evenkeel.dev";
+pub const METRICS_PROVIDER_VERSION: &str = "/apis/metrics.evenkeel.dev/v1alpha1";
+/// The answer to a question for series.
+pub const SERIES: &str =
+    "/apis/metrics.evenkeel.dev/v1alpha1/namespaces/{namespace}/series/{query}";
+/// The documents that describe the groups, as the API server asks for them.
+pub const OPENAPI: &str = "/openapi/v3";
+pub const OPENAPI_METRICS_PROVIDER: &str = "/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1";
+/// Kapacity's gRPC service.
+pub const QUERY_LATEST: &str = "/io.kapacitystack.metric.ProviderService/QueryLatest";
+pub const QUERY: &str = "/io.kapacitystack.metric.ProviderService/Query";
 
 /// Header with the token of a reader of the metrics who comes through the API server's proxy, which
 /// takes `Authorization` away.

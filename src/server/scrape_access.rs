@@ -107,7 +107,8 @@ impl ScrapeAccess {
             Self::Everybody => Ok(()),
             Self::Authorised(reviewer) => {
                 let token = token(headers).ok_or(Refusal::Unauthenticated)?;
-                reviewer.verdict(token).await
+                let attempt = Attempt::Get(paths::METRICS);
+                reviewer.admit(token, &[attempt]).await
             }
         }
     }
@@ -115,7 +116,7 @@ impl ScrapeAccess {
 
 /// The token that a request shows: as a bearer, or in the header of those whom the API server's proxy
 /// leads here, which takes the usual one away.
-fn token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(token)
@@ -129,7 +130,7 @@ fn token(headers: &HeaderMap) -> Option<&str> {
 pub struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: AccessReviews,
-    /// By the digests of the tokens, which are secrets.
+    /// By the digests of the tokens, which are secrets, and of what their owners would do.
     verdicts: HeldVerdicts<Refusal>,
     /// Tokens that were admitted.
     known: Cache<Digested, ()>,
@@ -144,7 +145,8 @@ impl fmt::Debug for Reviewer {
 }
 
 impl Reviewer {
-    fn new(client: Client) -> Self {
+    /// A reviewer who asks the API server behind `client`.
+    pub(crate) fn new(client: Client) -> Self {
         Self {
             tokens: Api::all(client.clone()),
             accesses: AccessReviews::new(client),
@@ -158,11 +160,17 @@ impl Reviewer {
         }
     }
 
-    async fn verdict(&self, token: &str) -> Result<(), Refusal> {
+    /// Checks that the owner of a token may do all that is attempted.
+    ///
+    /// # Errors
+    /// The API server does not know the token, does not allow it, or cannot be asked.
+    pub(crate) async fn admit(&self, token: &str, attempts: &[Attempt]) -> Result<(), Refusal> {
         let digest: Digested = Sha256::digest(token).into();
+        let mut on = Sha256::new_with_prefix(digest);
+        on.update(format!("{attempts:?}"));
         let now = clock::runtime();
-        let review = self.review(token, digest, now);
-        self.verdicts.get(digest, now, review).await
+        let review = self.review(token, digest, attempts, now);
+        self.verdicts.get(on.finalize().into(), now, review).await
     }
 
     /// The verdict on a token in its turn, and whether it has turns of its own from now on.
@@ -170,6 +178,7 @@ impl Reviewer {
         &self,
         token: &str,
         digest: Digested,
+        attempts: &[Attempt],
         now: Instant,
     ) -> Result<Result<(), Refusal>, Refusal> {
         let reviewed = async {
@@ -177,7 +186,7 @@ impl Reviewer {
                 Some(()) => self.turns.known().await,
                 None => self.turns.stranger(now).await.ok_or(Refusal::Busy)?,
             };
-            self.ask(token).await
+            self.ask(token, attempts).await
         };
         let verdict = match tokio::time::timeout(REVIEW_TIME, reviewed).await {
             Ok(verdict) => verdict?,
@@ -190,10 +199,10 @@ impl Reviewer {
         Ok(verdict)
     }
 
-    async fn ask(&self, token: &str) -> Result<Result<(), Refusal>, Refusal> {
+    async fn ask(&self, token: &str, attempts: &[Attempt]) -> Result<Result<(), Refusal>, Refusal> {
         let asked = async {
             match self.owner(token).await? {
-                Some(owner) => self.may_read(owner).await,
+                Some(owner) => self.may(owner, attempts).await,
                 None => Ok(Err(Refusal::Unauthenticated)),
             }
         };
@@ -207,7 +216,7 @@ impl Reviewer {
             tracing::warn!(
                 error,
                 suppressed,
-                "a reader of the metrics could not be authenticated"
+                "who shows a token could not be authenticated"
             );
         }
         Refusal::Unavailable
@@ -227,12 +236,17 @@ impl Reviewer {
         Ok(known.then(|| status.user.unwrap_or_default()))
     }
 
-    async fn may_read(&self, owner: UserInfo) -> kube::Result<Result<(), Refusal>> {
-        let may = self
-            .accesses
-            .may(owner, Attempt::Get(paths::METRICS))
-            .await?;
-        Ok(may.then_some(()).ok_or(Refusal::Forbidden))
+    async fn may(
+        &self,
+        owner: UserInfo,
+        attempts: &[Attempt],
+    ) -> kube::Result<Result<(), Refusal>> {
+        for attempt in attempts {
+            if !self.accesses.may(owner.clone(), attempt.clone()).await? {
+                return Ok(Err(Refusal::Forbidden));
+            }
+        }
+        Ok(Ok(()))
     }
 }
 

@@ -147,6 +147,16 @@ impl ListenerSettings {
         }
     }
 
+    /// A listener of the metrics provider's gRPC called `name`: jobs, which ask a few questions one after
+    /// another over a connection each.
+    pub fn for_jobs(name: &'static str) -> Self {
+        Self {
+            connections: const { ConnectionBounds::new(256, 16, 1) },
+            streams: FEW_STREAMS,
+            ..Self::new(name)
+        }
+    }
+
     /// The idle timeout in header timeouts, at which connections are looked at.
     pub(super) fn idle_intervals(&self) -> u32 {
         let intervals = self.idle_timeout.as_millis() / self.header_timeout.as_millis().max(1);

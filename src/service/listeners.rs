@@ -1,4 +1,5 @@
-//! The four listeners: probes, metrics, the dashboard, and webhook with extender.
+//! The listeners: probes, metrics, the dashboard, webhook with extender and the groups behind the API
+//! server, and the metrics provider's gRPC.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,15 +8,19 @@ use axum::Router;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Instruments, Parts, Tasks};
+use super::provider::{self, Grpc};
+use crate::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
 use crate::certificates::CertificateProvider;
 use crate::dashboard;
-use crate::external_metrics::{Access, CallerHeaders, ExternalMetrics, FrontProxy};
+use crate::external_metrics::ExternalMetrics;
+use crate::metrics_provider::{MetricsProvider, SeriesApi};
 use crate::server::tls::CertificateStore;
 use crate::server::{
-    Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, ScrapeAccess,
-    Transport,
+    Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, Routes,
+    ScrapeAccess, Transport,
 };
 use crate::telemetry;
+use evenkeel_kubernetes::{external_metrics, series_query};
 
 /// The page of all parts' metrics.
 pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
@@ -28,6 +33,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
         measuring,
         scaling,
         configuration,
+        provider,
     } = &parts.instruments;
     server.register(&mut registry);
     handlers.register(&mut registry);
@@ -36,6 +42,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
     measuring.register(&mut registry);
     scaling.register(&mut registry);
     configuration.register(&mut registry);
+    provider.register(&mut registry);
     MetricsPage::new(Arc::new(registry))
 }
 
@@ -114,33 +121,49 @@ fn plain(
     )?)
 }
 
+/// Serves the metrics provider to Pods by their addresses, where that is configured.
+pub(super) fn plaintext_grpc(
+    parts: &Parts,
+    provider: Option<&Arc<MetricsProvider>>,
+    drain: &Drain,
+    tasks: &mut Tasks,
+) -> anyhow::Result<()> {
+    let Some(grpc) = provider.and_then(|provider| provider::plaintext(parts, provider)) else {
+        return Ok(());
+    };
+    let metrics = parts.instruments.server.clone();
+    let transport = Transport::PlainHttp2;
+    let listener = Listener::bind(grpc.address, grpc.settings, transport, metrics)?;
+    tracing::warn!(
+        address = %grpc.address,
+        "serving series to Pods by their addresses, without TLS"
+    );
+    let shutdown = drain.part();
+    tasks.spawn(async move {
+        listener.serve(grpc.router, shutdown).await;
+        Ok(())
+    });
+    Ok(())
+}
+
 /// The routes that are served over TLS, each with its address.
 struct OverTls {
     calls: (SocketAddr, ListenerSettings, Router),
     /// Metrics, where their readers are authenticated.
     metrics: Option<(SocketAddr, ListenerSettings, Router)>,
-    /// Follows how the API server introduces callers of external metrics, where these are served.
+    /// The metrics provider's gRPC, where it is served.
+    grpc: Option<Grpc>,
+    /// Follows how the API server introduces callers, where a group is served behind it.
     front_proxy: Option<FrontProxy>,
 }
 
 impl OverTls {
-    fn new(parts: &Parts, page: &MetricsPage) -> Self {
+    fn new(parts: &Parts, page: &MetricsPage, provider: Option<&Arc<MetricsProvider>>) -> Self {
         let settings = &parts.config.server;
-        let mut calls = parts
+        let calls = parts
             .handlers
             .routes(&parts.config.handlers, parts.instruments.server.clone());
-        let mut front_proxy = None;
-        if let Some(loads) = parts.scaling.served.clone() {
-            let headers = CallerHeaders::default();
-            front_proxy = Some(FrontProxy::new(parts.client.clone(), headers.clone()));
-            let external_metrics = ExternalMetrics {
-                access: Access::new(parts.client.clone(), headers),
-                loads,
-                clock: parts.cluster.clock(),
-                max_age: parts.config.scaling.max_age,
-            };
-            calls = external_metrics.routes(calls);
-        }
+        let (calls, front_proxy) = behind_the_api_server(parts, provider, calls);
         let metrics = match settings.metrics_authentication {
             MetricsAuthentication::None => None,
             MetricsAuthentication::Kubernetes => {
@@ -152,25 +175,68 @@ impl OverTls {
         Self {
             calls: (settings.https, settings.webhook, calls.into_router()),
             metrics,
+            grpc: provider.and_then(|provider| provider::grpc(parts, provider)),
             front_proxy,
         }
     }
 }
 
-/// Serves webhook and extender as soon as there is a certificate, and metrics where their readers are
-/// authenticated.
+/// Adds the groups that are served behind the API server, with who follows how it introduces callers.
+fn behind_the_api_server(
+    parts: &Parts,
+    provider: Option<&Arc<MetricsProvider>>,
+    mut calls: Routes,
+) -> (Routes, Option<FrontProxy>) {
+    let headers = CallerHeaders::default();
+    let introductions = Introductions::new(headers.clone());
+    let rights = Arc::new(Rights::new(parts.client.clone()));
+    let mut groups = Vec::new();
+    if let Some(loads) = parts.scaling.served.clone() {
+        groups.push(external_metrics::group());
+        let external_metrics = ExternalMetrics {
+            introductions: introductions.clone(),
+            rights: Arc::clone(&rights),
+            loads,
+            clock: parts.cluster.clock(),
+            max_age: parts.config.scaling.max_age,
+        };
+        calls = external_metrics.routes(calls);
+    }
+    if let Some(provider) = provider {
+        groups.push(series_query::group());
+        let series = SeriesApi {
+            introductions: introductions.clone(),
+            rights,
+            provider: Arc::clone(provider),
+        };
+        calls = series.routes(calls);
+    }
+    if groups.is_empty() {
+        return (calls, None);
+    }
+    let all = Groups {
+        introductions,
+        groups,
+    };
+    let front_proxy = FrontProxy::new(parts.client.clone(), headers);
+    (all.routes(calls), Some(front_proxy))
+}
+
+/// Serves webhook and extender as soon as there is a certificate, metrics where their readers are
+/// authenticated, and the metrics provider.
 pub(super) fn https(
     parts: &Parts,
-    page: &MetricsPage,
+    (page, provider): (&MetricsPage, Option<&Arc<MetricsProvider>>),
     mut certificates: CertificateProvider,
     ends: &Ends<'_>,
     tasks: &mut Tasks,
 ) {
     let metrics = parts.instruments.server.clone();
-    let served = OverTls::new(parts, page);
+    let served = OverTls::new(parts, page, provider);
     let loaded = parts.readiness.condition("certificate loaded");
     // Only the requests are waited for: whoever follows the certificates lasts as long as the rest.
     let (shutdown, observer) = (ends.drain.part(), ends.drain.observer());
+    let jobs_end = ends.drain.part();
     let background = ends.background.clone();
     tasks.spawn(async move {
         let initial = tokio::select! {
@@ -188,11 +254,20 @@ pub(super) fn https(
             None => None,
             Some((address, settings, router)) => Some((bind(address, settings)?, router)),
         };
+        let grpc = match served.grpc {
+            None => None,
+            Some(grpc) => Some((bind(grpc.address, grpc.settings)?, grpc.router)),
+        };
         tracing::info!(%address, "serving webhook and extender");
         loaded.met();
         let scrapes = async {
             if let Some((listener, router)) = metrics {
                 listener.serve(router, observer.clone()).await;
+            }
+        };
+        let jobs = async {
+            if let Some((listener, router)) = grpc {
+                listener.serve(router, jobs_end).await;
             }
         };
         let introductions = async {
@@ -204,7 +279,7 @@ pub(super) fn https(
         };
         let keeping = certificates.run(Arc::clone(&store), background.clone(), observer.clone());
         let serving = listener.serve(router, shutdown);
-        tokio::join!(serving, scrapes, keeping, introductions);
+        tokio::join!(serving, scrapes, jobs, keeping, introductions);
         Ok(())
     });
 }

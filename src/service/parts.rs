@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::controller::scaling::{Samples, ServedLoads, Traces};
 use crate::controller::{self, OverloadWatch, Replica, ScaleIns, WriteSwitch};
 use crate::metrics;
+use crate::metrics_provider;
 use crate::server::{self, Readiness, handlers};
 use evenkeel_clock::Clock;
 
@@ -67,6 +68,7 @@ pub(super) struct Instruments {
     pub(super) measuring: metrics::Metrics,
     pub(super) scaling: controller::scaling::Metrics,
     pub(super) configuration: reload::Metrics,
+    pub(super) provider: metrics_provider::Metrics,
 }
 
 impl Parts {

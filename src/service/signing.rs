@@ -8,7 +8,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Tasks, lasting};
-use super::{client, descriptors, failure};
+use super::{client, descriptors, failure, led};
 use crate::certificates::{Serving, Signer, signer};
 use crate::config::Config;
 use crate::server::{
@@ -70,15 +70,9 @@ pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow:
     let given = config.connection.namespace.clone();
     let namespace = given.unwrap_or_else(|| kubernetes.default_namespace.clone());
     let client = Client::try_from(kubernetes).context("the API server cannot be reached")?;
-    let has_api_service = config.server.external_metrics;
+    let led = led(config).into_iter().map(|(name, _)| name).collect();
     let settings = settings.clone();
-    Ok(Signer::new(
-        client,
-        namespace,
-        settings,
-        has_api_service,
-        metrics,
-    ))
+    Ok(Signer::new(client, namespace, settings, led, metrics))
 }
 
 /// The listeners for kubelet and for Prometheus, bound. What is counted here names no tenant, so that

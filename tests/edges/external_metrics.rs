@@ -15,9 +15,10 @@ use axum::http::{Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
+use evenkeel::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
 use evenkeel::certificates::{Bundle, ClientCertificate};
 use evenkeel::controller::scaling::ServedLoads;
-use evenkeel::external_metrics::{Access, CallerHeaders, ExternalMetrics, FrontProxy};
+use evenkeel::external_metrics::ExternalMetrics;
 use evenkeel::server::tls::{Authority, CertificateStore};
 use evenkeel::server::{
     BodyPace, Call, Drain, DrainSettings, Endpoint, Limits, Listener, ListenerSettings, Metrics,
@@ -40,7 +41,7 @@ use crate::support::server_fixture::{bundle, change, until};
 
 const GROUP: &str = "/apis/external.metrics.k8s.io/v1beta1";
 const VALUES: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/evenkeel-expected-load";
-const PROXY: &str = "front-proxy-client";
+pub(super) const PROXY: &str = "front-proxy-client";
 const HPA: &str = "system:serviceaccount:kube-system:horizontal-pod-autoscaler";
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -104,12 +105,12 @@ struct Served {
 }
 
 /// An authority for the clients of another.
-struct Authorities {
+pub(super) struct Authorities {
     issuer: Issuer<'static, KeyPair>,
-    pem: String,
+    pub(super) pem: String,
 }
 
-fn authority(name: &str) -> Authorities {
+pub(super) fn authority(name: &str) -> Authorities {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -118,6 +119,18 @@ fn authority(name: &str) -> Authorities {
     Authorities {
         issuer: Issuer::new(params, key),
         pem,
+    }
+}
+
+/// A certificate for a client of this name.
+pub(super) fn certificate(authority: &Authorities, name: &str) -> ClientCertificate {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate().unwrap();
+    ClientCertificate {
+        certificate: params.signed_by(&key, &authority.issuer).unwrap().pem(),
+        key: key.serialize_pem(),
     }
 }
 
@@ -148,8 +161,14 @@ impl Served {
         tokio::spawn(follower.run(Arc::clone(&store), cancel.clone()));
         let known = headers.clone();
         until("the front proxy is known", move || known.names().is_some()).await;
+        let introductions = Introductions::new(headers);
+        let groups = Groups {
+            introductions: introductions.clone(),
+            groups: vec![evenkeel_kubernetes::external_metrics::group()],
+        };
         let external_metrics = ExternalMetrics {
-            access: Access::new(api.client(), headers),
+            introductions,
+            rights: Arc::new(Rights::new(api.client())),
             loads: loads.clone(),
             clock: Clock::real(),
             max_age: SignedDuration::from_mins(3),
@@ -162,7 +181,9 @@ impl Served {
         let answers = post(async |call: Call| format!("{} bytes", call.body.len()));
         let extender = Routes::new(metrics.clone());
         let extender = extender.caller("extender", LIMITS.body, [(filter, answers)]);
-        let router = external_metrics.routes(extender).into_router();
+        let router = groups
+            .routes(external_metrics.routes(extender))
+            .into_router();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let (settings, tls) = (ListenerSettings::new("test"), Transport::Tls(store));
         let listener = Listener::bind(any, settings, tls, metrics).unwrap();
@@ -183,20 +204,9 @@ impl Served {
         }
     }
 
-    fn certificate(authority: &Authorities, name: &str) -> ClientCertificate {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let key = KeyPair::generate().unwrap();
-        ClientCertificate {
-            certificate: params.signed_by(&key, &authority.issuer).unwrap().pem(),
-            key: key.serialize_pem(),
-        }
-    }
-
     /// The front proxy's own certificate.
     fn proxy(&self) -> ClientCertificate {
-        Self::certificate(&self.proxy, PROXY)
+        certificate(&self.proxy, PROXY)
     }
 
     /// The answer to a request with these headers, over a connection with this certificate.
@@ -308,7 +318,7 @@ async fn headers_count_for_nothing_without_the_front_proxys_certificate() {
         ),
         (
             "another CA of the same name",
-            Some(Served::certificate(&stranger, PROXY)),
+            Some(certificate(&stranger, PROXY)),
             "not signed by the front-proxy authority",
         ),
         (
@@ -318,7 +328,7 @@ async fn headers_count_for_nothing_without_the_front_proxys_certificate() {
         ),
         (
             "a name that is not allowed",
-            Some(Served::certificate(&served.proxy, "kube-etcd-client")),
+            Some(certificate(&served.proxy, "kube-etcd-client")),
             "common name",
         ),
     ] {

@@ -34,7 +34,8 @@ mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
 
     pub(super) use evenkeel::server::paths::{
-        BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, MUTATE, PREEMPT, PRIORITIZE, READYZ,
+        BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, METRICS_PROVIDER_VERSION, MUTATE,
+        PREEMPT, PRIORITIZE, READYZ,
     };
     pub(super) use evenkeel_kubernetes::annotations::{
         BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, SCALING_STATUS,
@@ -1105,6 +1106,132 @@ fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
     }
 }
 
+/// Whoever serves series needs the rights to ask who asks, and jobs a port; without TLS and tokens only
+/// Pods of namespaces that are labelled for it reach one.
+#[test]
+fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
+    let provider = |identity| access(identity, Need::MetricsProvider);
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(provider(Identity::Service));
+    let mut with_secrets = service.clone();
+    with_secrets.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    let mut signer = access(Identity::Signer, Need::SelfManagedCertificates);
+    signer.extend(provider(Identity::Signer));
+    for (overlay, is_plain) in [
+        ("metrics-provider", false),
+        ("metrics-provider-plaintext", true),
+    ] {
+        let Some(objects) = built(&format!("deploy/overlays/{overlay}")) else {
+            return;
+        };
+        let settings = configuration(&objects).metrics_provider.unwrap();
+        assert_eq!(settings.grpc.unwrap().port(), 8445);
+        let plaintext = settings.plaintext_grpc.map(|address| address.port());
+        assert_eq!(plaintext, is_plain.then_some(8446));
+        let signs = environment(find(&objects, "Deployment", "evenkeel-signer"));
+        assert!(signs.contains(&(
+            "EVENKEEL_METRICS_PROVIDER_ENABLED".to_owned(),
+            "true".to_owned()
+        )));
+        assert_eq!(
+            granted(&objects, Identity::Service),
+            with_secrets,
+            "{overlay}"
+        );
+        assert_eq!(granted(&objects, Identity::Signer), signer, "{overlay}");
+        let ports = |object: &Value| -> Vec<(Value, Value)> {
+            let ports = object["spec"]["ports"].as_array().unwrap().iter();
+            ports
+                .map(|port| (port["name"].clone(), port["port"].clone()))
+                .collect()
+        };
+        let mut expected = vec![(json!("https"), json!(443)), (json!("grpc"), json!(8445))];
+        expected.extend(is_plain.then(|| (json!("plaintext-grpc"), json!(8446))));
+        assert_eq!(ports(find(&objects, "Service", "evenkeel")), expected);
+        let policy = find(&objects, "NetworkPolicy", "evenkeel");
+        let rules = policy["spec"]["ingress"].as_array().unwrap();
+        let rule = |name: &str| rules.iter().find(|rule| rule["ports"][0]["port"] == name);
+        assert_eq!(
+            rule("grpc").unwrap()["from"],
+            json!([{"namespaceSelector": {}}])
+        );
+        let labelled = json!([{"namespaceSelector": {"matchLabels":
+            {"evenkeel.dev/plaintext-metrics": "true"}}}]);
+        let from = rule("plaintext-grpc").map(|rule| &rule["from"]);
+        assert_eq!(from, is_plain.then_some(&labelled));
+    }
+    let (own, given) = ("metrics-provider", "cert-manager");
+    for order in [[own, given], [given, own]] {
+        let components = order.map(|name| format!("deploy/components/{name}"));
+        let objects = combined(&components).unwrap();
+        assert_eq!(granted(&objects, Identity::Service), service, "{order:?}");
+        assert!(granted(&objects, Identity::Signer).is_empty(), "{order:?}");
+    }
+}
+
+/// The role that is bound to whoever asks for series holds the rights that every question takes.
+#[test]
+fn the_reader_of_series_may_ask_every_question() {
+    use evenkeel_kubernetes::series_query::{QueryKind, WrittenQuery};
+    let Some(objects) = built("deploy/overlays/metrics-provider") else {
+        return;
+    };
+    let role = find(&objects, "ClusterRole", "evenkeel-metrics-provider-reader");
+    let rules = role["rules"].as_array().unwrap();
+    let grants = |list: &Value, wanted: &str| {
+        let words = list.as_array().unwrap();
+        words.iter().any(|word| word == wanted || word == "*")
+    };
+    for kind in QueryKind::ALL {
+        let is = |kinds: &[QueryKind], text: &str| {
+            if kinds.contains(&kind) {
+                text.to_owned()
+            } else {
+                String::new()
+            }
+        };
+        use QueryKind as K;
+        let uses = [
+            K::PodResource,
+            K::ContainerResource,
+            K::WorkloadResource,
+            K::WorkloadContainerResource,
+        ];
+        let metrics = [K::Object, K::External, K::WorkloadExternal];
+        let workloads = [
+            K::WorkloadResource,
+            K::WorkloadContainerResource,
+            K::WorkloadExternal,
+            K::Object,
+        ];
+        let written = WrittenQuery {
+            namespace: "shop".to_owned(),
+            name: if kind == K::External {
+                String::new()
+            } else {
+                "web".to_owned()
+            },
+            kind: is(&workloads, "Deployment"),
+            group: is(&workloads, "apps"),
+            resource: is(&uses, "cpu"),
+            container: is(&[K::ContainerResource, K::WorkloadContainerResource], "app"),
+            metric: is(&metrics, "rps"),
+            ..WrittenQuery::default()
+        };
+        for right in written.check(kind).unwrap().rights() {
+            let (group, verb) = (right.group.unwrap(), right.verb.unwrap());
+            let resource = right.resource.unwrap();
+            let is_granted = rules.iter().any(|rule| {
+                grants(&rule["apiGroups"], &group)
+                    && grants(&rule["resources"], &resource)
+                    && grants(&rule["verbs"], &verb)
+            });
+            assert!(is_granted, "{verb} {resource}.{group}");
+        }
+    }
+}
+
 /// The rights to Rollouts and CloneSets are those that scaling any custom resource takes, and the guard
 /// narrows what they allow.
 #[test]
@@ -1239,33 +1366,50 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
         assert!(kinds.clone().all(|kind| kind != "APIService"), "{folder}");
     }
     let base = base();
-    for (folder, injected) in [
-        ("external-metrics", false),
-        ("external-metrics-cert-manager", true),
+    use evenkeel_kubernetes::api_service;
+    for (folder, injected, name, path) in [
+        (
+            "external-metrics",
+            false,
+            api_service::EXTERNAL_METRICS,
+            code::EXTERNAL_METRICS_VERSION,
+        ),
+        (
+            "external-metrics-cert-manager",
+            true,
+            api_service::EXTERNAL_METRICS,
+            code::EXTERNAL_METRICS_VERSION,
+        ),
+        (
+            "metrics-provider",
+            false,
+            api_service::METRICS_PROVIDER,
+            code::METRICS_PROVIDER_VERSION,
+        ),
+        (
+            "metrics-provider-cert-manager",
+            true,
+            api_service::METRICS_PROVIDER,
+            code::METRICS_PROVIDER_VERSION,
+        ),
     ] {
         let objects = built(&format!("deploy/api-service/{folder}")).unwrap();
         let [object] = &objects[..] else {
             panic!("{objects:?}");
         };
-        assert_eq!(
-            object["metadata"]["name"],
-            evenkeel_kubernetes::api_service::NAME
-        );
+        assert_eq!(object["metadata"]["name"], name);
         let injection = &object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
         assert_eq!(injection.is_string(), injected);
         let object = serde_json::from_value(object.clone()).unwrap();
-        let holder = evenkeel_kubernetes::api_service::holder(&object, code::NAMESPACE);
-        assert_eq!(holder, evenkeel_kubernetes::api_service::Holder::Own);
+        let holder = api_service::holder(&object, code::NAMESPACE);
+        assert_eq!(holder, api_service::Holder::Own);
         let spec = object.spec.unwrap();
         assert!(spec.insecure_skip_tls_verify.is_none() && spec.ca_bundle.is_none());
         let service = spec.service.unwrap();
         let led = find(&base, "Service", &service.name.unwrap());
         assert_eq!(led["spec"]["ports"][0]["port"], service.port.unwrap());
         let [group, version] = [spec.group, spec.version].map(Option::unwrap);
-        assert_eq!(
-            format!("/apis/{group}/{version}"),
-            code::EXTERNAL_METRICS_VERSION
-        );
+        assert_eq!(format!("/apis/{group}/{version}"), path);
     }
 }
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::support::metrics_exporter::Exporter;
 use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
-    Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
-    WorkloadName, Workloads,
+    Connection, ExporterMatchers, Grid, LabelMatchers, NodeLabel, PodSelection, PodsAsked,
+    PrometheusSource, Queries, SeriesError, SeriesTimes, Settings, WorkloadName, Workloads,
 };
 use evenkeel::metrics::self_check::{self, Finding, NodeIdentity};
 use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Query, Round};
@@ -202,6 +202,8 @@ async fn the_default_queries_measure_a_real_prometheus() {
     }
     nodes_nobody_scrapes_are_found(&source, &round).await;
     workloads_are_summed_by_the_names_of_their_pods(&source, &prometheus).await;
+    series_are_those_that_are_asked_for(&source).await;
+    an_operators_own_query_for_pods_is_narrowed_too(&prometheus).await;
 
     counters_that_begin_anew_are_no_load(&source, &prometheus, &exporter).await;
 
@@ -366,6 +368,122 @@ async fn workloads_are_summed_by_the_names_of_their_pods(
         .await;
     let found = asked.unwrap().unwrap();
     assert!(found.sums.is_empty() && found.series == 1, "{found:?}");
+}
+
+fn pods<'a>(namespace: &'a str, pods: PodSelection<'a>) -> PodsAsked<'a> {
+    PodsAsked {
+        namespace,
+        pods,
+        container: None,
+        ready_only: false,
+    }
+}
+
+/// The use of cpu now; the values in the order of the labels.
+async fn cores(source: &PrometheusSource, asked: PodsAsked<'_>) -> Vec<f64> {
+    let now = SeriesTimes::Now(clock::now());
+    let series = source.pod_series(Resource::Cpu, &asked, now).await.unwrap();
+    series.iter().map(|series| series.points[0].value).collect()
+}
+
+fn about(told: &[f64], truth: &[f64]) {
+    let near = told.len() == truth.len()
+        && told
+            .iter()
+            .zip(truth)
+            .all(|(told, truth)| (told - truth).abs() <= truth * TOLERANCE);
+    assert!(near, "{told:?} is not {truth:?}");
+}
+
+async fn series_are_those_that_are_asked_for(source: &PrometheusSource) {
+    let names = ["web-1", "web-2"].map(str::to_owned);
+    let each = pods("shop", PodSelection::Each(&names));
+    about(&cores(source, each.clone()).await, &[0.4, 0.4]);
+    let app = PodsAsked {
+        container: Some("app"),
+        ..each.clone()
+    };
+    about(&cores(source, app).await, &[0.3, 0.3]);
+    about(
+        &cores(source, pods("shop", PodSelection::Sum(&names))).await,
+        &[0.8],
+    );
+    // Pods of the same names, and names that mean something to a regular expression.
+    about(
+        &cores(source, pods("bank", PodSelection::Each(&names))).await,
+        &[],
+    );
+    let hostile = [".*".to_owned(), "web-1\"} or {pod=~\".+".to_owned()];
+    about(
+        &cores(source, pods("shop", PodSelection::Each(&hostile))).await,
+        &[],
+    );
+    let web = WorkloadName {
+        namespace: "shop".into(),
+        workload: "StatefulSet/web".into(),
+    };
+    let grid = Grid {
+        first: clock::now() - SignedDuration::from_secs(2),
+        step: SignedDuration::from_secs(1),
+        points: 2,
+    };
+    for (ready_only, truth) in [(false, 1.2), (true, 0.8)] {
+        let asked = PodsAsked {
+            ready_only,
+            ..pods("shop", PodSelection::Workload(&web))
+        };
+        let past = source.pod_series(Resource::Cpu, &asked, SeriesTimes::Past(grid));
+        let past = past.await.unwrap();
+        assert_eq!(past.len(), 1, "{past:?}");
+        let values: Vec<f64> = past[0].points.iter().map(|point| point.value).collect();
+        about(&values, &[truth, truth]);
+    }
+    for (namespace, ready) in [
+        ("shop", Some(2.0)),
+        ("bank", Some(1.0)),
+        ("shop\"} or {namespace=~\".+", None),
+    ] {
+        let matchers = LabelMatchers::default().equal("namespace", namespace);
+        let promql = "sum(kube_pod_status_ready{condition=\"true\"})";
+        let now = SeriesTimes::Now(clock::now());
+        let series = source.metric_series(promql, &matchers, now).await.unwrap();
+        let told = series.first().map(|series| series.points[0].value);
+        assert_eq!(told, ready, "{namespace}");
+    }
+}
+
+async fn an_operators_own_query_for_pods_is_narrowed_too(prometheus: &Prometheus) {
+    let mut settings = settings(prometheus, "");
+    let own = "sum by (namespace, pod) \
+               (rate(container_cpu_usage_seconds_total{container=\"app\"}[$window]))";
+    settings
+        .queries
+        .set(Query::Pod(Resource::Cpu), own)
+        .unwrap();
+    let source = PrometheusSource::new(settings);
+    let names = ["web-1", "web-2"].map(str::to_owned);
+    about(
+        &cores(&source, pods("shop", PodSelection::Each(&names))).await,
+        &[0.3, 0.3],
+    );
+    about(
+        &cores(&source, pods("shop", PodSelection::Sum(&names))).await,
+        &[0.6],
+    );
+    about(
+        &cores(&source, pods("bank", PodSelection::Sum(&names))).await,
+        &[],
+    );
+    let app = PodsAsked {
+        container: Some("app"),
+        ..pods("shop", PodSelection::Each(&names))
+    };
+    let now = SeriesTimes::Now(clock::now());
+    let refused = source.pod_series(Resource::Cpu, &app, now).await;
+    assert!(matches!(
+        refused,
+        Err(SeriesError::NoContainers(Resource::Cpu))
+    ));
 }
 
 async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round) {

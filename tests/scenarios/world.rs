@@ -108,19 +108,32 @@ impl<'a> World<'a> {
     /// Grants what serving external metrics takes, lets the signer follow, and starts a replica that does,
     /// measuring as in [`Self::serve_scaling`]. The API server is led to it.
     pub(crate) async fn serve_external_metrics(&mut self, url: &str) -> Evenkeel {
-        let client = &self.plane.client;
-        manifests::grant(client, "deploy/overlays/external-metrics").await;
         let switch = json!({"server": {"externalMetrics": true}});
+        self.serve_group("external-metrics", url, &switch).await
+    }
+
+    /// The same for series, with a port for jobs that speak no TLS.
+    pub(crate) async fn serve_series(&mut self, url: &str, plaintext: u16) -> Evenkeel {
+        let address = format!("127.0.0.1:{plaintext}");
+        let switch = json!({"metricsProvider": {"enabled": true, "plaintextGrpc": address}});
+        self.serve_group("metrics-provider", url, &switch).await
+    }
+
+    /// Grants what a component takes that serves a group, lets the signer follow, and starts a replica that
+    /// serves it. The API server is led to it.
+    async fn serve_group(&mut self, component: &str, url: &str, switch: &Value) -> Evenkeel {
+        let client = &self.plane.client;
+        manifests::grant(client, &format!("deploy/overlays/{component}")).await;
         let mut configuration = self.installation.configuration.clone();
-        json_patch::merge(&mut configuration, &switch);
+        json_patch::merge(&mut configuration, switch);
         let (folder, credentials) = (self.plane.folder(), &self.installation.signer);
         self.signer = Signer::start(folder, NAMESPACE, credentials, configuration);
-        let mut api_service = manifests::document("deploy/api-service/external-metrics");
+        let mut api_service = manifests::document(&format!("deploy/api-service/{component}"));
         api_service["spec"]["service"]["port"] = json!(self.port);
         let path = "/apis/apiregistration.k8s.io/v1/apiservices";
         create(client, path, &api_service).await;
         let mut ours = scaling(url);
-        json_patch::merge(&mut ours, &switch);
+        json_patch::merge(&mut ours, switch);
         self.replica_with("evenkeel-0", self.port, "1s", &ours)
             .await
     }

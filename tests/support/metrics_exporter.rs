@@ -226,7 +226,13 @@ async fn cadvisor(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>
 }
 
 async fn state() -> String {
-    (1..=3).fold(String::new(), |mut text, number| {
+    let elsewhere =
+        "kube_pod_status_ready{namespace=\"bank\",pod=\"web-1\",condition=\"true\"} 1\n";
+    (1..=3).fold(elsewhere.to_owned(), |mut text, number| {
+        // The last of a workload is not ready.
+        let ready = u32::from(number < 3);
+        let labels = format!("namespace=\"shop\",pod=\"web-{number}\",condition=\"true\"");
+        writeln!(text, "kube_pod_status_ready{{{labels}}} {ready}").unwrap();
         for (pod, host_network) in [("web", false), ("host", true)] {
             let labels = format!(
                 "namespace=\"shop\",pod=\"{pod}-{number}\",host_network=\"{host_network}\""

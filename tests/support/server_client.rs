@@ -124,6 +124,8 @@ pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// What came behind the body.
+    pub trailers: HeaderMap,
     pub version: Version,
 }
 
@@ -200,6 +202,18 @@ impl Connection {
         })
     }
 
+    /// HTTP/2 without TLS, from an address of loopback.
+    pub(crate) async fn open_plain(address: SocketAddr, from: [u8; 4]) -> io::Result<Self> {
+        let stream = connect(address, from).await?;
+        let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+        let (sender, connection) = handshake.await.map_err(io::Error::other)?;
+        tokio::spawn(connection);
+        Ok(Self {
+            sender: Sender::Two(sender),
+            certificate: Vec::new(),
+        })
+    }
+
     /// Sends a request and waits for its whole answer.
     pub(crate) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, NoAnswer> {
         let sent = match &mut self.sender {
@@ -217,11 +231,13 @@ impl Connection {
             None => NoAnswer::of(error.into_error()),
         })?;
         let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(NoAnswer::Lost)?.to_bytes();
+        let collected = body.collect().await.map_err(NoAnswer::Lost)?;
+        let trailers = collected.trailers().cloned().unwrap_or_default();
         Ok(Answer {
             status: head.status,
             headers: head.headers,
-            body,
+            body: collected.to_bytes(),
+            trailers,
             version: head.version,
         })
     }

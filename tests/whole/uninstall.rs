@@ -182,6 +182,8 @@ fn manifests() -> Vec<Value> {
         "deploy/components/second-scheduler",
         "deploy/components/external-metrics",
         "deploy/api-service/external-metrics",
+        "deploy/components/metrics-provider",
+        "deploy/api-service/metrics-provider",
         "webhook-config",
         "certs",
     ];
@@ -347,8 +349,9 @@ fn everything_that_is_left_is_listed_and_nothing_is_changed() {
             "bounds 6 to 10, the user's 2 to 10",
             "label evenkeel.dev/enabled",
             "taint team.example/evenkeel-overloaded=cpu:NoSchedule",
-            "kubectl delete apiservice v1beta1.external.metrics.k8s.io; kubectl delete -k FOLDER, that of \
-             your overlay with the components cert-manager, second-scheduler, external-metrics",
+            "kubectl delete apiservice v1beta1.external.metrics.k8s.io v1alpha1.metrics.evenkeel.dev; \
+             kubectl delete -k FOLDER, that of your overlay with the components cert-manager, \
+             second-scheduler, external-metrics, metrics-provider",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

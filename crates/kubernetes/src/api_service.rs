@@ -1,10 +1,13 @@
-//! The APIService of external metrics: an object of the cluster of which there is one, so that whoever
-//! holds it serves them all.
+//! The APIServices by which the API server leads here whoever asks for a group: objects of the cluster,
+//! of which there is one a group, so that whoever holds it serves the group whole.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
-/// The name of the object.
-pub const NAME: &str = "v1beta1.external.metrics.k8s.io";
+/// The name of that of external metrics.
+pub const EXTERNAL_METRICS: &str = "v1beta1.external.metrics.k8s.io";
+
+/// The name of that of the metrics provider.
+pub const METRICS_PROVIDER: &str = "v1alpha1.metrics.evenkeel.dev";
 
 /// The Service of Evenkeel that it leads to.
 pub const SERVICE: &str = "evenkeel";
@@ -86,7 +89,7 @@ mod tests {
             ),
         ] {
             let object = api_service(
-                json!({"metadata": {"name": NAME}, "spec": {"service": service,
+                json!({"metadata": {"name": EXTERNAL_METRICS}, "spec": {"service": service,
                 "groupPriorityMinimum": 100, "versionPriority": 100}}),
             );
             assert_eq!(holder(&object, "keel"), expected);

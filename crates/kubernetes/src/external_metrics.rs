@@ -11,7 +11,7 @@ mod label;
 mod list;
 mod refusal;
 
-pub use discovery::{group, groups, resources};
+pub use discovery::{group, resources};
 pub use label::label_value;
 pub use list::{KnownLoad, ServedLoad, list};
 pub use refusal::Refusal;

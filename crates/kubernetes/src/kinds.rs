@@ -127,6 +127,7 @@ kinds! {
     PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
     CustomMetrics = "custom.metrics.k8s.io" "v1beta2" "MetricValueList" "*";
     ExternalMetrics = "external.metrics.k8s.io" "v1beta1" "ExternalMetricValueList" "*";
+    MetricSeries = "metrics.evenkeel.dev" "v1alpha1" "SeriesList" "series";
     Event = "events.k8s.io" "v1" "Event" "events";
     Lease = "coordination.k8s.io" "v1" "Lease" "leases";
     PodDisruptionBudget = "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";

@@ -52,8 +52,19 @@ pub enum ServedMetric {
         resource: ResourceName,
         container: String,
     },
+    /// Usage by each Pod that a selector selects, as a whole; an empty one selects all.
+    Usage {
+        selector: Box<str>,
+        resource: ResourceName,
+    },
     /// A custom metric of each Pod that a selector selects.
     Pods {
+        selector: Box<str>,
+        metric: MetricIdentifier,
+    },
+    /// A custom metric of each object of a kind that a selector selects; the reference names none.
+    Objects {
+        object: Box<ObjectReference>,
         selector: Box<str>,
         metric: MetricIdentifier,
     },
@@ -116,10 +127,16 @@ impl MetricQuery {
     #[must_use]
     pub const fn is_by_pod(&self) -> bool {
         match &self.subject {
-            MetricSubject::Served(ServedMetric::Container { .. } | ServedMetric::Pods { .. }) => {
-                true
-            }
-            MetricSubject::Served(ServedMetric::Object { .. } | ServedMetric::External(_))
+            MetricSubject::Served(
+                ServedMetric::Container { .. }
+                | ServedMetric::Usage { .. }
+                | ServedMetric::Pods { .. },
+            ) => true,
+            MetricSubject::Served(
+                ServedMetric::Objects { .. }
+                | ServedMetric::Object { .. }
+                | ServedMetric::External(_),
+            )
             | MetricSubject::PromQl(_) => false,
         }
     }
@@ -133,22 +150,34 @@ impl MetricQuery {
                 resource,
                 container,
             }) => selector.len() + resource.as_str().len() + container.len(),
+            MetricSubject::Served(ServedMetric::Usage { selector, resource }) => {
+                selector.len() + resource.as_str().len()
+            }
             MetricSubject::Served(ServedMetric::Pods { selector, metric }) => {
                 selector.len() + identifier_bytes(metric)
             }
+            MetricSubject::Served(ServedMetric::Objects {
+                object,
+                selector,
+                metric,
+            }) => reference_bytes(object) + selector.len() + identifier_bytes(metric),
             MetricSubject::Served(ServedMetric::Object { object, metric }) => {
-                let ObjectReference {
-                    api_version,
-                    kind,
-                    name,
-                } = &**object;
-                api_version.len() + kind.len() + name.len() + identifier_bytes(metric)
+                reference_bytes(object) + identifier_bytes(metric)
             }
             MetricSubject::Served(ServedMetric::External(metric)) => identifier_bytes(metric),
             MetricSubject::PromQl(text) => text.len(),
         };
         self.namespace.len() + own
     }
+}
+
+const fn reference_bytes(object: &ObjectReference) -> usize {
+    let ObjectReference {
+        api_version,
+        kind,
+        name,
+    } = object;
+    api_version.len() + kind.len() + name.len()
 }
 
 fn identifier_bytes(metric: &MetricIdentifier) -> usize {
@@ -200,8 +229,8 @@ impl ServedMetric {
     #[must_use]
     pub const fn api(&self) -> MetricsApi {
         match self {
-            Self::Container { .. } => MetricsApi::Resource,
-            Self::Pods { .. } | Self::Object { .. } => MetricsApi::Custom,
+            Self::Container { .. } | Self::Usage { .. } => MetricsApi::Resource,
+            Self::Pods { .. } | Self::Objects { .. } | Self::Object { .. } => MetricsApi::Custom,
             Self::External(_) => MetricsApi::External,
         }
     }
@@ -214,7 +243,7 @@ impl ServedMetric {
         let space = segment(namespace)?;
         let custom = format!("/apis/{}/{}", Kind::CustomMetrics.group(), names.version);
         Ok(match self {
-            Self::Container { selector, .. } => {
+            Self::Container { selector, .. } | Self::Usage { selector, .. } => {
                 let base = Kind::PodMetrics.api_version();
                 let query = query(&[("labelSelector", selector)]);
                 format!("/apis/{base}/namespaces/{space}/pods{query}")
@@ -224,6 +253,14 @@ impl ServedMetric {
                 let own = of_metric(metric)?;
                 let query = query(&[("labelSelector", selector), ("metricLabelSelector", &own)]);
                 format!("{custom}/namespaces/{space}/pods/%2A/{name}{query}")
+            }
+            Self::Objects {
+                selector, metric, ..
+            } => {
+                let resource = segment(&names.resource.to_ascii_lowercase())?;
+                let (name, own) = (segment(&metric.name)?, of_metric(metric)?);
+                let query = query(&[("labelSelector", selector), ("metricLabelSelector", &own)]);
+                format!("{custom}/namespaces/{space}/{resource}/%2A/{name}{query}")
             }
             Self::Object { object, metric } => {
                 let (of, name) = (segment(&object.name)?, segment(&metric.name)?);
@@ -255,23 +292,24 @@ impl ServedMetric {
                 resource,
                 container,
                 ..
-            } => of_containers(body, resource, container),
-            Self::Pods { .. } => metric_values::of_pods(body, asked),
+            } => usage(body, resource, Some(container)),
+            Self::Usage { resource, .. } => usage(body, resource, None),
+            Self::Pods { .. } | Self::Objects { .. } => metric_values::of_pods(body, asked),
             Self::Object { .. } => metric_values::of_object(body, asked),
             Self::External(_) => metric_values::of_series(body, asked),
         }
     }
 }
 
-/// Usage by one container of each Pod; a Pod that lacks it is not measured.
-fn of_containers(
+/// Usage by each Pod as a whole, or by one container of each; a Pod that lacks it is not measured.
+fn usage(
     body: &[u8],
     resource: &ResourceName,
-    container: &str,
+    container: Option<&str>,
 ) -> Result<Reading, ValuesError> {
     let mut samples = Vec::new();
     let read = pod_metrics::for_each(body, |pod| {
-        let measured = pod.metrics.measurement(resource, Some(container));
+        let measured = pod.metrics.measurement(resource, container);
         samples.extend(measured.map(|measurement| PodSample {
             pod: pod.metrics.pod,
             measurement,

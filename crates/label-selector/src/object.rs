@@ -85,6 +85,23 @@ impl LabelOperator {
     }
 }
 
+impl LabelSelectorRequirement {
+    fn of(requirement: &Requirement) -> Option<Self> {
+        let operator = match requirement.operator {
+            Operator::Equals | Operator::In => LabelOperator::In,
+            Operator::NotEquals | Operator::NotIn => LabelOperator::NotIn,
+            Operator::Exists => LabelOperator::Exists,
+            Operator::DoesNotExist => LabelOperator::DoesNotExist,
+            Operator::GreaterThan | Operator::LessThan => return None,
+        };
+        Some(Self {
+            key: requirement.key.clone(),
+            operator,
+            values: requirement.values.iter().cloned().collect(),
+        })
+    }
+}
+
 /// A requirement of either form; an operator that is not known is a word.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Term<'a> {
@@ -101,6 +118,25 @@ impl LabelSelector {
             match_labels: labels.into_iter().map(owned).collect(),
             match_expressions: Vec::new(),
         }
+    }
+
+    /// The selector of requirements; `None` where objects have no word for one, as for a comparison of
+    /// numbers.
+    pub(crate) fn of(requirements: &[Requirement]) -> Option<Self> {
+        let mut selector = Self::default();
+        for one in requirements {
+            let value = one.values.first();
+            match value.filter(|_| one.operator == Operator::Equals) {
+                Some(value) if !selector.match_labels.contains_key(&one.key) => {
+                    let (key, value) = (one.key.clone(), value.clone());
+                    selector.match_labels.insert(key, value);
+                }
+                _ => selector
+                    .match_expressions
+                    .push(LabelSelectorRequirement::of(one)?),
+            }
+        }
+        Some(selector)
     }
 
     /// True where the selector requires nothing.

@@ -11,8 +11,8 @@ use crate::operator::Operator;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     pub(crate) key: String,
-    operator: Operator,
-    values: BTreeSet<String>,
+    pub(crate) operator: Operator,
+    pub(crate) values: BTreeSet<String>,
 }
 
 impl Requirement {

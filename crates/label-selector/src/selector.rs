@@ -54,6 +54,13 @@ impl Selector {
         !self.is_nothing && requirements.all(|requirement| requirement.matches(labels))
     }
 
+    /// The selector as objects have it; `None` where they have no word for it: a comparison of numbers,
+    /// and what no labels match.
+    pub fn to_object(&self) -> Option<LabelSelector> {
+        let requirements = Some(&self.requirements).filter(|_| !self.is_nothing);
+        LabelSelector::of(requirements?)
+    }
+
     fn of(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Self {

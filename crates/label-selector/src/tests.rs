@@ -138,3 +138,23 @@ fn node_selectors_compare_numbers_as_well() {
         assert_eq!(found.ok(), expected, "{key} {operator} {values:?}");
     }
 }
+
+#[test]
+fn a_text_becomes_the_object_that_requires_the_same() {
+    for text in [
+        "",
+        "app=web",
+        "app=web,app=db",
+        "app=web,tier in (a,b),track notin (x),old,!new",
+    ] {
+        let selector = Selector::parse(text).unwrap();
+        let object = selector.to_object().unwrap();
+        let again = Selector::try_from(&object).unwrap();
+        for labels in [labels(), BTreeMap::new()] {
+            assert_eq!(again.matches(&labels), selector.matches(&labels), "{text}");
+        }
+        assert_eq!(again.is_empty(), text.is_empty());
+    }
+    assert_eq!(Selector::parse("n>4").unwrap().to_object(), None);
+    assert_eq!(Selector::nothing().to_object(), None);
+}

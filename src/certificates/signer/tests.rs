@@ -33,7 +33,7 @@ fn signer(api: &FakeApi) -> Signer {
         api.client(),
         "system".to_owned(),
         settings,
-        true,
+        vec![evenkeel_kubernetes::api_service::EXTERNAL_METRICS],
         Metrics::default(),
     )
 }

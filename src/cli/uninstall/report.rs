@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 6] = [
+const OVERLAYS: [(&str, &str, &str); 7] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -20,6 +20,11 @@ const OVERLAYS: [(&str, &str, &str); 6] = [
         "external-metrics",
         "ClusterRole",
         "evenkeel-external-metrics",
+    ),
+    (
+        "metrics-provider",
+        "ClusterRole",
+        "evenkeel-metrics-provider",
     ),
     ("custom-kinds", "ClusterRole", "evenkeel-custom-kinds"),
     (
@@ -50,10 +55,15 @@ impl Leftovers {
             ),
         };
         // First, since one that leads nowhere hampers the deletion of the namespace.
-        if is_there(Kind::ApiService.as_str(), api_service::NAME) {
+        let led = [api_service::EXTERNAL_METRICS, api_service::METRICS_PROVIDER];
+        let led = led
+            .into_iter()
+            .filter(|name| is_there(Kind::ApiService.as_str(), name));
+        let led: Vec<&str> = led.collect();
+        if !led.is_empty() {
             return format!(
                 "kubectl delete apiservice {}; {installation}",
-                api_service::NAME
+                led.join(" ")
             );
         }
         installation

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{ScalingView, Store, WorkloadKey, key};
+use super::{ScalingView, Store, WorkloadKey, WorkloadPods, key};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
@@ -52,13 +52,43 @@ impl Store {
             targets.extend(alone);
         }
         ScalingView {
-            synced: SCALING.iter().all(|kind| self.synced.contains(kind))
-                && self
-                    .custom_kinds
-                    .are_known(|kind| self.synced.contains(kind)),
+            synced: self.is_synced(),
             targets,
             crons: crons.into_iter().map(Arc::clone).collect(),
         }
+    }
+
+    /// True once everything that the picture is made from has been listed.
+    fn is_synced(&self) -> bool {
+        SCALING.iter().all(|kind| self.synced.contains(kind))
+            && self
+                .custom_kinds
+                .are_known(|kind| self.synced.contains(kind))
+    }
+
+    /// A workload's Pods, with the selector of those that it would take, where it is watched. `None` until
+    /// everything has been listed.
+    pub(crate) fn workload_pods(&self, workload: &WorkloadKey) -> Option<WorkloadPods> {
+        if !self.is_synced() {
+            return None;
+        }
+        let WorkloadKey {
+            namespace,
+            group,
+            kind,
+            name,
+        } = workload;
+        let is_of = |known: &Kind| {
+            known.as_str() == &**kind && group.as_deref().is_none_or(|group| known.group() == group)
+        };
+        let mut kinds = self.workloads.iter();
+        let known = kinds
+            .find(|(known, _)| is_of(known))
+            .and_then(|(_, all)| all.get(&key(Some(namespace), Some(name))));
+        Some(WorkloadPods {
+            members: self.pods.of(workload).members,
+            selector: known.and_then(|workload| workload.selector.clone()),
+        })
     }
 
     /// True for a CronHPA that somebody is to follow.

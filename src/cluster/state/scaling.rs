@@ -4,8 +4,9 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::ClusterState;
-use crate::cluster::autoscaling::{ScalingObject, ScalingView, Store};
+use crate::cluster::autoscaling::{ScalingObject, ScalingView, Store, WorkloadKey, WorkloadPods};
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::series_query::WorkloadReference;
 
 impl ClusterState {
     /// Takes an autoscaler, a workload, a ScaledObject or a CronHPA as it now is.
@@ -53,6 +54,24 @@ impl ClusterState {
     #[must_use]
     pub fn scaling_view(&self) -> ScalingView {
         self.scaling().view()
+    }
+
+    /// The Pods of a workload of `namespace`, by the owners that they name; `None` until all are known.
+    #[must_use]
+    pub fn workload_pods(
+        &self,
+        namespace: &str,
+        workload: &WorkloadReference,
+    ) -> Option<WorkloadPods> {
+        let WorkloadReference { kind, name } = workload;
+        let is_foreign = kind.known().is_none();
+        let key = WorkloadKey {
+            namespace: namespace.into(),
+            group: is_foreign.then(|| kind.group.as_str().into()),
+            kind: kind.kind.as_str().into(),
+            name: name.as_str().into(),
+        };
+        self.scaling().workload_pods(&key)
     }
 
     pub(super) fn scaling(&self) -> MutexGuard<'_, Store> {

@@ -64,6 +64,12 @@ impl<'a> Evidence<'a> {
             .is_some_and(|config| config.server.external_metrics)
     }
 
+    /// Series are served, which is not the default.
+    pub(super) fn serves_series(&self) -> bool {
+        self.config()
+            .is_some_and(|config| config.metrics_provider.is_some())
+    }
+
     /// Metrics of each replica: at least one page.
     pub(super) fn pages(
         &self,

@@ -39,7 +39,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         (!right.for_certificates || evidence.makes_certificates())
             && (!right.for_second_scheduler || has_second_scheduler)
             && (!right.for_scale_in_balance || balances_scale_in)
-            && (!right.for_external_metrics || is_asked_for_external_metrics(right, evidence))
+            && is_asked_for_its_group(right, evidence)
             && (!is_for_metrics(right) || evidence.authenticates_metrics())
             && (!is_for_kubelets(right) || asks_kubelets)
     };
@@ -87,16 +87,22 @@ fn shown(right: &Right) -> String {
     format!("{} {text}", right.account)
 }
 
-/// True for a right that is used where external metrics are served; the signer's only where there is
+/// False for a right that is used where a group is served that is not; the signer's only where there is
 /// one.
-fn is_asked_for_external_metrics(right: &Right, evidence: &Evidence<'_>) -> bool {
+fn is_asked_for_its_group(right: &Right, evidence: &Evidence<'_>) -> bool {
+    let is_served = match (right.for_external_metrics, right.for_metrics_provider) {
+        (false, false) => return true,
+        (true, _) => evidence.serves_external_metrics(),
+        (false, true) => evidence.serves_series(),
+    };
     let of_signer = right.account == Identity::Signer.account();
-    evidence.serves_external_metrics() && (!of_signer || evidence.makes_certificates())
+    is_served && (!of_signer || evidence.makes_certificates())
 }
 
 /// True for a right by which readers of the metrics are authenticated.
 fn is_for_metrics(right: &Right) -> bool {
     !right.for_external_metrics
+        && !right.for_metrics_provider
         && [Kind::TokenReview, Kind::SubjectAccessReview]
             .iter()
             .any(|kind| right.group == kind.group() && right.resource == kind.plural())
@@ -113,6 +119,8 @@ fn file(right: &Right) -> &'static str {
         "deploy/base/rbac-certificates.yaml"
     } else if right.for_external_metrics {
         "deploy/components/external-metrics/rbac.yaml"
+    } else if right.for_metrics_provider {
+        "deploy/components/metrics-provider/rbac.yaml"
     } else if right.for_custom_kinds {
         CUSTOM_KINDS
     } else if is_for_metrics(right) {

@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Point};
 use super::grid::Grid;
+use super::label_matchers::any_of;
 use super::reader::{finite, load};
 use super::source::PrometheusSource;
 use crate::metrics::dropped::{DropCause, Dropped};
@@ -70,10 +71,10 @@ pub enum Workloads<'a> {
 impl Workloads<'_> {
     /// Regular expressions for their namespaces and their names.
     fn expressions(&self) -> [String; 2] {
-        let any_of = |mut words: Vec<&str>| {
+        let each_once = |mut words: Vec<&str>| {
             words.sort_unstable();
             words.dedup();
-            words.join("|").replace('.', "[.]")
+            any_of(&words)
         };
         match self {
             Self::In(namespaces) if namespaces.len() > NAMED => ["[^/]+".into(), ".+".into()],
@@ -83,7 +84,7 @@ impl Workloads<'_> {
                     .iter()
                     .filter_map(|one| Some((&*one.namespace, one.name()?)));
                 let (namespaces, names) = pairs.unzip();
-                [any_of(namespaces), any_of(names)]
+                [each_once(namespaces), each_once(names)]
             }
         }
     }
@@ -150,7 +151,7 @@ pub fn settled_by_workload(
 }
 
 /// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads.
-fn by_workload(aggregate: Aggregate, pods: &str, workloads: &Workloads<'_>) -> String {
+pub(super) fn by_workload(aggregate: Aggregate, pods: &str, workloads: &Workloads<'_>) -> String {
     let [within, names] = workloads.expressions();
     let replaced = |vector: &str, kind: Kind, ending: &str| {
         let kind = kind.as_str();
@@ -177,7 +178,7 @@ impl PrometheusSource {
         workloads: Workloads<'_>,
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let pods = self.text_of(resource, &workloads)?;
+        let pods = self.pods_text(resource, &workloads.matchers())?;
         let query = settled_by_workload(Aggregate::Sum, &pods, &workloads, self.window());
         Some(self.by_workload(&query, Unit::Of(resource), grid).await)
     }
@@ -192,7 +193,7 @@ impl PrometheusSource {
         workloads: Workloads<'_>,
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let pods = self.text_of(Resource::Cpu, &workloads)?;
+        let pods = self.pods_text(Resource::Cpu, &workloads.matchers())?;
         let query = settled_by_workload(Aggregate::Count, &pods, &workloads, self.window());
         Some(self.by_workload(&query, Unit::Pods, grid).await)
     }
@@ -206,13 +207,13 @@ impl PrometheusSource {
         }
     }
 
-    /// The query for the use of the Pods of some workloads, or of more where it cannot be narrowed: an
-    /// operator's own text is asked as it is.
-    fn text_of(&self, resource: Resource, workloads: &Workloads<'_>) -> Option<String> {
+    /// The query for the use of the Pods that `narrowed` matches in cAdvisor, or of more where it cannot be
+    /// narrowed: an operator's own text is asked as it is.
+    pub(super) fn pods_text(&self, resource: Resource, narrowed: &str) -> Option<String> {
         let whole = self.text(Query::Pod(resource))?;
-        let narrowed = self.built_in[resource].as_ref();
-        let matchers = self.matchers.with_cadvisor(&workloads.matchers());
-        Some(narrowed.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
+        let built_in = self.built_in[resource].as_ref();
+        let matchers = self.matchers.with_cadvisor(narrowed);
+        Some(built_in.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
     }
 
     /// The values by workload that a query gives.

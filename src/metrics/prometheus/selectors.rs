@@ -73,6 +73,11 @@ pub(super) fn selectors(promql: &str) -> Selectors {
     found
 }
 
+/// True where an expression reads series.
+pub(crate) fn reads_series(promql: &str) -> bool {
+    !selectors(promql).spans.is_empty()
+}
+
 /// The expression with `matcher` in every selector that `needs` it.
 pub(super) fn with_matcher(promql: &str, matcher: &str, needs: impl Fn(&str) -> bool) -> String {
     let (mut text, mut at) = (String::with_capacity(promql.len()), 0);

@@ -45,6 +45,8 @@ struct Names {
     since: Option<Timestamp>,
     custom_version: Option<&'static str>,
     resources: HashMap<(GroupVersion, String), String>,
+    /// By the group.
+    api_versions: HashMap<String, String>,
 }
 
 impl ServedSource {
@@ -70,13 +72,17 @@ impl ServedSource {
         now: Timestamp,
     ) -> Result<Reading, MetricsError> {
         let version = match metric {
-            ServedMetric::Pods { .. } | ServedMetric::Object { .. } => {
-                self.custom_version(now).await?
-            }
-            ServedMetric::Container { .. } | ServedMetric::External(_) => "",
+            ServedMetric::Pods { .. }
+            | ServedMetric::Objects { .. }
+            | ServedMetric::Object { .. } => self.custom_version(now).await?,
+            ServedMetric::Container { .. }
+            | ServedMetric::Usage { .. }
+            | ServedMetric::External(_) => "",
         };
         let resource = match metric {
-            ServedMetric::Object { object, .. } => self.resource(object, now).await?,
+            ServedMetric::Object { object, .. } | ServedMetric::Objects { object, .. } => {
+                self.resource(object, now).await?
+            }
             _ => String::new(),
         };
         let names = CustomNames {
@@ -87,6 +93,32 @@ impl ServedSource {
         let answer = self.get(&path).await?;
         let metric = metric.clone();
         Ok(aside(move || metric.read(&answer.body, now)).await??)
+    }
+
+    /// The `apiVersion` of a group in the version that the cluster prefers.
+    ///
+    /// # Errors
+    /// The cluster does not tell, or serves no such group.
+    pub async fn api_version(&self, group: &str, now: Timestamp) -> Result<String, MetricsError> {
+        if let Some(known) = self.known(now, |names| names.api_versions.get(group).cloned()) {
+            return Ok(known);
+        }
+        let unnamed = || QueryError::ApiVersion(excerpt(group, TOLD));
+        let base = GroupVersion::parse(&format!("{group}/v1")).ok_or_else(unnamed)?;
+        let served: ApiGroup = self.discover(&format!("/apis/{}", base.group())).await?;
+        let first = served.versions.first();
+        let first = first.ok_or_else(|| MetricsError::NotServed {
+            excerpt: format!("the group {}", base.group()),
+        })?;
+        let preferred = served.preferred_version.as_ref().unwrap_or(first);
+        let api_version = format!("{}/{}", base.group(), preferred.version);
+        GroupVersion::parse(&api_version).ok_or_else(unnamed)?;
+        self.learn(|names| {
+            names
+                .api_versions
+                .insert(group.to_owned(), api_version.clone());
+        });
+        Ok(api_version)
     }
 
     async fn get(&self, path: &str) -> Result<Answer, MetricsError> {
@@ -199,8 +231,10 @@ async fn aside<T: Send + 'static>(
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ApiGroup {
     versions: Vec<ServedVersion>,
+    preferred_version: Option<ServedVersion>,
 }
 
 #[derive(Deserialize)]

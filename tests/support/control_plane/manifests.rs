@@ -268,7 +268,7 @@ async fn await_rights(client: &Client, namespace: &str, account: &str) {
 }
 
 /// A token of the ServiceAccount, as kubelet would mount it.
-async fn token(client: &Client, namespace: &str, account: &str) -> String {
+pub(crate) async fn token(client: &Client, namespace: &str, account: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
     let request = TokenRequest {
         spec: TokenRequestSpec {

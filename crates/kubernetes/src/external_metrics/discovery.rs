@@ -1,21 +1,13 @@
 //! The documents by which the API server and `kubectl` learn what is served.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
-    APIGroup, APIGroupList, APIResource, APIResourceList, GroupVersionForDiscovery,
+    APIGroup, APIResource, APIResourceList, GroupVersionForDiscovery,
 };
 
 use super::EXPECTED_LOAD;
 use crate::kinds::Kind;
 
 const SERVED: Kind = Kind::ExternalMetrics;
-
-/// The groups that are served: `/apis`.
-#[must_use]
-pub fn groups() -> APIGroupList {
-    APIGroupList {
-        groups: vec![group()],
-    }
-}
 
 /// The group with its one version: `/apis/external.metrics.k8s.io`.
 #[must_use]
@@ -61,10 +53,6 @@ mod tests {
         let group = json!({"apiVersion": "v1", "kind": "APIGroup",
             "name": "external.metrics.k8s.io", "preferredVersion": version, "versions": [version]});
         assert_eq!(serde_json::to_value(super::group()).unwrap(), group);
-        assert_eq!(
-            serde_json::to_value(groups()).unwrap(),
-            json!({"apiVersion": "v1", "kind": "APIGroupList", "groups": [group]})
-        );
         assert_eq!(
             serde_json::to_value(resources()).unwrap(),
             json!({"apiVersion": "v1", "kind": "APIResourceList",

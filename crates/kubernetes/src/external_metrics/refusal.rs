@@ -3,6 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
 use super::EXPECTED_LOAD;
+use crate::failure;
 
 /// Why there is no answer with values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,13 +75,7 @@ impl Refusal {
     /// The object that is answered.
     #[must_use]
     pub fn status(&self) -> Status {
-        Status {
-            code: Some(i32::from(self.code())),
-            message: Some(self.to_string()),
-            reason: Some(self.reason().to_owned()),
-            status: Some("Failure".to_owned()),
-            ..Status::default()
-        }
+        failure::status(self.code(), self.reason(), self.to_string())
     }
 }
 

@@ -74,7 +74,7 @@ mod tests {
         let found = |namespace: &str, bundle: Option<&str>| {
             let bundle = bundle.map(|bundle| STANDARD.encode(bundle));
             let found = json!({
-                "metadata": {"name": api_service::NAME, "resourceVersion": "7"},
+                "metadata": {"name": api_service::EXTERNAL_METRICS, "resourceVersion": "7"},
                 "spec": {"service": {"namespace": namespace, "name": "evenkeel"},
                     "caBundle": bundle, "groupPriorityMinimum": 100, "versionPriority": 100},
             });
@@ -84,7 +84,7 @@ mod tests {
             let change = plan_api_service(&found("keel", before), "keel", "new").unwrap();
             assert_eq!(
                 change.target,
-                ObjectRef::of_cluster(Kind::ApiService, api_service::NAME)
+                ObjectRef::of_cluster(Kind::ApiService, api_service::EXTERNAL_METRICS)
             );
             let Operation::Merge(patch) = change.operation else {
                 panic!("a merge patch")

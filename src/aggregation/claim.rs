@@ -1,36 +1,40 @@
-//! Whether the group of external metrics is Evenkeel's to serve: its APIService is one for the cluster,
-//! and another that holds it would lose its HPAs.
+//! Whether a group is Evenkeel's to serve: its APIService is one for the cluster, and another that holds
+//! it would lose its clients.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::{Api, Client};
 
 use evenkeel_kubernetes::api_service::{self, Holder};
 
-/// Looks at the start whether another holds the group. An API server that cannot be asked does not keep
-/// the service from starting: `doctor` asks again.
+/// Looks at the start whether another holds the group of this APIService, which `field` of the
+/// configuration has served. An API server that cannot be asked does not keep the service from
+/// starting: `doctor` asks again.
 ///
 /// # Errors
 /// Another holds it, by name.
-pub async fn claim(client: &Client, namespace: &str) -> anyhow::Result<()> {
+pub async fn claim(
+    client: &Client,
+    namespace: &str,
+    name: &'static str,
+    field: &'static str,
+) -> anyhow::Result<()> {
     let api: Api<APIService> = Api::all(client.clone());
-    match api.get_opt(api_service::NAME).await {
+    match api.get_opt(name).await {
         Ok(Some(found)) => match api_service::holder(&found, namespace) {
             Holder::Own => {}
             Holder::Other(other) => anyhow::bail!(
-                "server.externalMetrics: APIService {} leads to {other}, which serves all external \
-                 metrics of the cluster: leave the component external-metrics out, or delete the \
-                 APIService once no HPA needs that server",
-                api_service::NAME
+                "{field}: APIService {name} leads to {other}, which serves all of the group: leave the \
+                 component out, or delete the APIService once nobody needs that server"
             ),
         },
         Ok(None) => tracing::warn!(
-            api_service = api_service::NAME,
-            "external metrics are served, and nobody is led to them yet"
+            api_service = name,
+            "a group is served, and nobody is led to it yet"
         ),
         Err(error) => tracing::warn!(
-            api_service = api_service::NAME,
+            api_service = name,
             error = &error as &dyn std::error::Error,
-            "it is not known who holds the external metrics of the cluster"
+            "it is not known who holds a group of the cluster"
         ),
     }
     Ok(())
@@ -50,13 +54,14 @@ mod tests {
     async fn a_group_that_another_holds_is_refused_by_its_name() {
         let api = FakeApi::default();
         let claimed = async || {
-            claim(&api.client(), "keel")
+            let name = api_service::EXTERNAL_METRICS;
+            claim(&api.client(), "keel", name, "server.externalMetrics")
                 .await
                 .map_err(|e| e.to_string())
         };
         assert_eq!(claimed().await, Ok(()), "nobody holds it");
         let held = |namespace: &str, name: &str| {
-            json!({"metadata": {"name": api_service::NAME}, "spec": {
+            json!({"metadata": {"name": api_service::EXTERNAL_METRICS}, "spec": {
                 "service": {"namespace": namespace, "name": name},
                 "groupPriorityMinimum": 100, "versionPriority": 100}})
         };

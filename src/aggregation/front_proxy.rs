@@ -108,7 +108,7 @@ impl FrontProxy {
                 self.in_use = None;
             }
             if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
-                warn!(%error, suppressed, "callers of external metrics cannot be known");
+                warn!(%error, suppressed, "callers of the groups behind the API server cannot be known");
             }
         }
     }

@@ -1,0 +1,505 @@
+//! Questions as they are written, in parameters or in messages, and what makes one that can be asked.
+//!
+//! A field that its kind of question does not take is refused, like one that is missing: an answer to
+//! another question than the asker thinks is worse than none.
+
+use evenkeel_core::scaling::signal::MetricIdentifier;
+use evenkeel_core::units::Resource;
+use evenkeel_label_selector::Selector;
+
+use super::{Choice, GroupKind, QueryKind, SeriesQuery, SeriesSubject, Usage, WorkloadReference};
+use crate::excerpt::excerpt;
+
+/// Characters of what is written that a refusal repeats.
+const REPEATED: usize = 60;
+
+const LABEL: usize = 63;
+const SUBDOMAIN: usize = 253;
+
+/// The longest selector, in bytes.
+const SELECTOR: usize = 4096;
+
+/// A question as it is written; a field that is empty is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WrittenQuery {
+    pub namespace: String,
+    /// The name of the Pod, the workload or the object.
+    pub name: String,
+    /// The selector of the Pods or the objects.
+    pub selector: String,
+    /// The API group of the workload or the object; for the core group its version `v1` is taken, too.
+    pub group: String,
+    /// The kind of the workload or the object.
+    pub kind: String,
+    pub resource: String,
+    pub container: String,
+    pub ready_pods_only: bool,
+    pub metric: String,
+    pub metric_selector: String,
+}
+
+/// A question that cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryFault {
+    #[error("{field}: {given:?} is not accepted: {accepted}")]
+    Value {
+        field: &'static str,
+        given: String,
+        accepted: &'static str,
+    },
+    #[error("{field} is missing, which {kind} takes")]
+    Missing {
+        field: &'static str,
+        kind: &'static str,
+    },
+    #[error("{kind} takes no {field}")]
+    NotTaken {
+        field: &'static str,
+        kind: &'static str,
+    },
+    #[error("either name or selector says which: both are given")]
+    Both,
+    #[error("{field}: {problem}")]
+    Selector {
+        field: &'static str,
+        problem: String,
+    },
+}
+
+impl WrittenQuery {
+    /// The question of this kind.
+    ///
+    /// # Errors
+    /// The first field that is wrong, missing or too much.
+    pub fn check(&self, kind: QueryKind) -> Result<SeriesQuery, QueryFault> {
+        self.takes_all(kind)?;
+        let namespace = label("namespace", &self.namespace, kind)?;
+        let subject = match kind {
+            QueryKind::PodResource | QueryKind::ContainerResource => SeriesSubject::Pods {
+                pods: self.choice(kind)?,
+                usage: self.usage(kind)?,
+            },
+            QueryKind::WorkloadResource | QueryKind::WorkloadContainerResource => {
+                SeriesSubject::Workload {
+                    workload: self.workload(kind)?,
+                    usage: self.usage(kind)?,
+                    ready_only: self.ready_pods_only,
+                }
+            }
+            QueryKind::Object => SeriesSubject::Object {
+                kind: self.group_kind(kind)?,
+                objects: self.choice(kind)?,
+                metric: self.metric(kind)?,
+            },
+            QueryKind::External => SeriesSubject::External(self.metric(kind)?),
+            QueryKind::WorkloadExternal => SeriesSubject::WorkloadMetric {
+                workload: self.workload(kind)?,
+                metric: self.metric(kind)?,
+            },
+        };
+        Ok(SeriesQuery {
+            namespace: namespace.into(),
+            subject,
+        })
+    }
+
+    /// Refuses fields that questions of this kind do not take.
+    fn takes_all(&self, kind: QueryKind) -> Result<(), QueryFault> {
+        use QueryKind as K;
+        let has_container = matches!(kind, K::ContainerResource | K::WorkloadContainerResource);
+        let of_pods = matches!(kind, K::PodResource | K::ContainerResource);
+        let of_workload_use = matches!(kind, K::WorkloadResource | K::WorkloadContainerResource);
+        let of_workload = of_workload_use || kind == K::WorkloadExternal;
+        let is_use = of_pods || of_workload_use;
+        let given = [
+            ("name", !self.name.is_empty(), kind != K::External),
+            (
+                "selector",
+                !self.selector.is_empty(),
+                of_pods || kind == K::Object,
+            ),
+            (
+                "group",
+                !self.group.is_empty(),
+                of_workload || kind == K::Object,
+            ),
+            (
+                "kind",
+                !self.kind.is_empty(),
+                of_workload || kind == K::Object,
+            ),
+            ("resource", !self.resource.is_empty(), is_use),
+            ("container", !self.container.is_empty(), has_container),
+            ("readyPodsOnly", self.ready_pods_only, of_workload_use),
+            ("metric", !self.metric.is_empty(), !is_use),
+            ("metricSelector", !self.metric_selector.is_empty(), !is_use),
+        ];
+        let unwanted = given
+            .into_iter()
+            .find(|(_, is_given, is_taken)| *is_given && !is_taken);
+        match unwanted {
+            None => Ok(()),
+            Some((field, ..)) => Err(QueryFault::NotTaken {
+                field,
+                kind: kind.as_str(),
+            }),
+        }
+    }
+
+    fn choice(&self, kind: QueryKind) -> Result<Choice, QueryFault> {
+        match (self.name.is_empty(), self.selector.is_empty()) {
+            (false, false) => Err(QueryFault::Both),
+            (true, true) => Err(missing("name or selector", kind)),
+            (false, true) => Ok(Choice::Named(subdomain("name", &self.name, kind)?)),
+            (true, false) => {
+                let selector = selector("selector", &self.selector)?;
+                Ok(Choice::Selected(selector.to_string().into()))
+            }
+        }
+    }
+
+    fn usage(&self, kind: QueryKind) -> Result<Usage, QueryFault> {
+        if self.resource.is_empty() {
+            return Err(missing("resource", kind));
+        }
+        let of_container = matches!(
+            kind,
+            QueryKind::ContainerResource | QueryKind::WorkloadContainerResource
+        );
+        let resource = self.resource.parse::<Resource>().ok();
+        // Containers of a Pod share its network.
+        let resource =
+            resource.filter(|resource| !of_container || *resource != Resource::NetworkIo);
+        let resource = resource.ok_or_else(|| QueryFault::Value {
+            field: "resource",
+            given: excerpt(&self.resource, REPEATED),
+            accepted: if of_container {
+                "cpu, memory, diskIo or disk"
+            } else {
+                "cpu, memory, networkIo, diskIo or disk"
+            },
+        })?;
+        let container = if of_container {
+            Some(label("container", &self.container, kind)?)
+        } else {
+            None
+        };
+        Ok(Usage {
+            resource,
+            container,
+        })
+    }
+
+    fn workload(&self, kind: QueryKind) -> Result<WorkloadReference, QueryFault> {
+        Ok(WorkloadReference {
+            kind: self.group_kind(kind)?,
+            name: subdomain("name", &self.name, kind)?,
+        })
+    }
+
+    fn group_kind(&self, of: QueryKind) -> Result<GroupKind, QueryFault> {
+        let accepted = "an API group such as apps, or none for the core group";
+        // Who takes the group of an apiVersion for what stands before its slash has `v1` for it.
+        let group = if self.group.is_empty() || self.group == "v1" {
+            String::new()
+        } else {
+            checked("group", &self.group, accepted, is_subdomain(&self.group))?
+        };
+        if self.kind.is_empty() {
+            return Err(missing("kind", of));
+        }
+        let is_kind = self.kind.len() <= LABEL
+            && self.kind.starts_with(|c: char| c.is_ascii_alphabetic())
+            && self.kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let kind = checked("kind", &self.kind, "a kind such as Deployment", is_kind)?;
+        Ok(GroupKind { group, kind })
+    }
+
+    fn metric(&self, kind: QueryKind) -> Result<MetricIdentifier, QueryFault> {
+        if self.metric.is_empty() {
+            return Err(missing("metric", kind));
+        }
+        let is_name = self.metric.len() <= SUBDOMAIN
+            && !matches!(self.metric.as_str(), "." | ".." | "*")
+            && !self.metric.contains(['/', '%'])
+            && !self.metric.contains(char::is_control);
+        let accepted = "the name of a metric, without / and %";
+        let name = checked("metric", &self.metric, accepted, is_name)?;
+        let selector = if self.metric_selector.is_empty() {
+            None
+        } else {
+            let selector = selector("metricSelector", &self.metric_selector)?;
+            let object = selector.to_object();
+            Some(object.ok_or_else(|| QueryFault::Selector {
+                field: "metricSelector",
+                problem: "labels of metrics cannot be compared as numbers".to_owned(),
+            })?)
+        };
+        Ok(MetricIdentifier { name, selector })
+    }
+}
+
+fn label(field: &'static str, text: &str, kind: QueryKind) -> Result<String, QueryFault> {
+    if text.is_empty() {
+        return Err(missing(field, kind));
+    }
+    let accepted = "lower case letters, digits and hyphens, of at most 63 characters";
+    checked(field, text, accepted, is_label(text))
+}
+
+fn subdomain(field: &'static str, text: &str, kind: QueryKind) -> Result<String, QueryFault> {
+    if text.is_empty() {
+        return Err(missing(field, kind));
+    }
+    let accepted = "the name of an object: lower case letters, digits, hyphens and dots";
+    checked(field, text, accepted, is_subdomain(text))
+}
+
+fn selector(field: &'static str, text: &str) -> Result<Selector, QueryFault> {
+    let fault = |problem: String| QueryFault::Selector {
+        field,
+        problem: excerpt(&problem, 2 * REPEATED),
+    };
+    if text.len() > SELECTOR {
+        return Err(fault(format!("longer than {SELECTOR} bytes")));
+    }
+    Selector::parse(text).map_err(|error| fault(error.to_string()))
+}
+
+fn checked(
+    field: &'static str,
+    given: &str,
+    accepted: &'static str,
+    is_accepted: bool,
+) -> Result<String, QueryFault> {
+    if is_accepted {
+        return Ok(given.to_owned());
+    }
+    Err(QueryFault::Value {
+        field,
+        given: excerpt(given, REPEATED),
+        accepted,
+    })
+}
+
+const fn missing(field: &'static str, kind: QueryKind) -> QueryFault {
+    QueryFault::Missing {
+        field,
+        kind: kind.as_str(),
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=LABEL).contains(&text.len())
+        && text.bytes().all(plain)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(plain)
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+    };
+    text.len() <= SUBDOMAIN && text.split('.').all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Kind;
+
+    fn written(fields: &[(&str, &str)]) -> WrittenQuery {
+        let mut query = WrittenQuery {
+            namespace: "shop".to_owned(),
+            ..WrittenQuery::default()
+        };
+        for (field, value) in fields {
+            let place = match *field {
+                "namespace" => &mut query.namespace,
+                "name" => &mut query.name,
+                "selector" => &mut query.selector,
+                "group" => &mut query.group,
+                "kind" => &mut query.kind,
+                "resource" => &mut query.resource,
+                "container" => &mut query.container,
+                "metric" => &mut query.metric,
+                "metricSelector" => &mut query.metric_selector,
+                other => panic!("{other}"),
+            };
+            (*value).clone_into(place);
+        }
+        query
+    }
+
+    const WEB: [(&str, &str); 3] = [("group", "apps"), ("kind", "Deployment"), ("name", "web")];
+
+    #[test]
+    fn each_kind_of_question_is_taken() {
+        for (kind, fields) in [
+            (
+                QueryKind::PodResource,
+                vec![("name", "web-0"), ("resource", "cpu")],
+            ),
+            (
+                QueryKind::PodResource,
+                vec![("selector", "app in (web)"), ("resource", "networkIo")],
+            ),
+            (
+                QueryKind::ContainerResource,
+                vec![
+                    ("name", "web-0"),
+                    ("resource", "memory"),
+                    ("container", "app"),
+                ],
+            ),
+            (
+                QueryKind::WorkloadResource,
+                [&WEB[..], &[("resource", "cpu")]].concat(),
+            ),
+            (
+                QueryKind::WorkloadContainerResource,
+                [&WEB[..], &[("resource", "cpu"), ("container", "app")]].concat(),
+            ),
+            (
+                QueryKind::Object,
+                vec![
+                    ("group", "v1"),
+                    ("kind", "Service"),
+                    ("name", "web"),
+                    ("metric", "rps"),
+                    ("metricSelector", "verb=GET"),
+                ],
+            ),
+            (QueryKind::External, vec![("metric", "queue|length")]),
+            (
+                QueryKind::WorkloadExternal,
+                [&WEB[..], &[("metric", "ready_pods_count")]].concat(),
+            ),
+        ] {
+            let query = written(&fields).check(kind).unwrap();
+            assert_eq!(query.kind(), kind);
+            assert_eq!(&*query.namespace, "shop");
+        }
+    }
+
+    #[test]
+    fn the_core_group_has_two_names() {
+        let of = |group: &str| {
+            let fields = [
+                ("group", group),
+                ("kind", "Pod"),
+                ("name", "a"),
+                ("metric", "m"),
+            ];
+            let query = written(&fields).check(QueryKind::Object).unwrap();
+            let SeriesSubject::Object { kind, .. } = query.subject else {
+                panic!("an object is asked about");
+            };
+            kind.known()
+        };
+        assert_eq!(of(""), Some(Kind::Pod));
+        assert_eq!(of("v1"), Some(Kind::Pod));
+        assert_eq!(of("example.com"), None);
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused_with_its_field() {
+        let cpu = ("resource", "cpu");
+        for (kind, fields, says) in [
+            (
+                QueryKind::PodResource,
+                vec![("namespace", "shop\",pod=~\".*"), ("name", "a"), cpu],
+                "namespace: ",
+            ),
+            (
+                QueryKind::PodResource,
+                vec![("namespace", ""), ("name", "a"), cpu],
+                "namespace is missing",
+            ),
+            (
+                QueryKind::PodResource,
+                vec![("name", "a|.*"), cpu],
+                "name: \"a|.*\"",
+            ),
+            (QueryKind::PodResource, vec![cpu], "name or selector"),
+            (
+                QueryKind::PodResource,
+                vec![("name", "a"), ("selector", "a=b"), cpu],
+                "both",
+            ),
+            (
+                QueryKind::PodResource,
+                vec![("selector", "a in"), cpu],
+                "selector: ",
+            ),
+            (
+                QueryKind::PodResource,
+                vec![("name", "a"), ("resource", "gpu")],
+                "networkIo",
+            ),
+            (
+                QueryKind::PodResource,
+                vec![("name", "a"), cpu, ("container", "app")],
+                "takes no container",
+            ),
+            (
+                QueryKind::ContainerResource,
+                vec![
+                    ("name", "a"),
+                    ("resource", "networkIo"),
+                    ("container", "app"),
+                ],
+                "cpu, memory, diskIo or disk",
+            ),
+            (
+                QueryKind::ContainerResource,
+                vec![("name", "a"), cpu],
+                "container is missing",
+            ),
+            (
+                QueryKind::WorkloadResource,
+                vec![("kind", "Dep/loyment"), ("name", "web"), cpu],
+                "kind: ",
+            ),
+            (
+                QueryKind::WorkloadResource,
+                vec![
+                    ("group", "a//b"),
+                    ("kind", "Deployment"),
+                    ("name", "web"),
+                    cpu,
+                ],
+                "group: ",
+            ),
+            (
+                QueryKind::External,
+                vec![("metric", "../../secrets")],
+                "metric: ",
+            ),
+            (QueryKind::External, vec![], "metric is missing"),
+            (
+                QueryKind::External,
+                vec![("metric", "queue"), ("metricSelector", "n>4")],
+                "numbers",
+            ),
+        ] {
+            let fault = written(&fields).check(kind).unwrap_err().to_string();
+            assert!(fault.contains(says), "{kind:?} {fields:?}: {fault}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_taken_for_a_name_closes_no_string_and_no_path(text in "\\PC{0,80}") {
+            if let Ok(name) = subdomain("name", &text, QueryKind::PodResource) {
+                let plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+                proptest::prop_assert!(name.chars().all(plain));
+            }
+        }
+    }
+}

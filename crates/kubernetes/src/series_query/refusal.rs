@@ -1,0 +1,118 @@
+//! Why a question has no answer, as a `Status` of the API.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
+
+use super::{QueryFault, RangeFault};
+use crate::failure;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Who asks is not known.
+    #[error("{0}")]
+    Unauthenticated(String),
+    /// Who asks may not.
+    #[error("{user:?} may not {right}")]
+    Forbidden { user: String, right: String },
+    /// Nobody can say whether who asks may.
+    #[error("{0}")]
+    Unreviewed(String),
+    #[error(
+        "there is nothing at this path; served are namespaces/NAMESPACE/series/KIND, with one of \
+         pod-resource, container-resource, workload-resource, workload-container-resource, object, \
+         external and workload-external for KIND"
+    )]
+    NoSuchPath,
+    #[error("series can be got, and neither listed, watched nor changed")]
+    NotGot,
+    #[error("{0}")]
+    Parameter(String),
+    #[error("{0}")]
+    Query(#[from] QueryFault),
+    #[error("{0}")]
+    Range(#[from] RangeFault),
+    /// Nothing keeps the past of what is asked for.
+    #[error("{0}")]
+    NoPast(String),
+    /// There is no such thing, or nothing that answers for it.
+    #[error("{0}")]
+    NotFound(String),
+    /// The answer would be too large.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Those who ask about this namespace ask too much at a time.
+    #[error("too many questions about this namespace wait already: ask again later")]
+    NamespaceBusy,
+    /// All who ask ask too much at a time.
+    #[error("too many questions wait already: ask again later")]
+    Busy,
+    #[error("there was no answer in time")]
+    Late,
+    /// Who was asked did not answer, or not so that it can be used.
+    #[error("{asked}: {reason}")]
+    Failed {
+        asked: &'static str,
+        reason: &'static str,
+    },
+}
+
+impl Refusal {
+    /// The code of the answer.
+    #[must_use]
+    pub const fn code(&self) -> u16 {
+        match self {
+            Self::Unauthenticated(_) => 401,
+            Self::Forbidden { .. } => 403,
+            Self::NoSuchPath | Self::NotFound(_) => 404,
+            Self::NotGot => 405,
+            Self::Parameter(_) | Self::Query(_) | Self::Range(_) => 400,
+            Self::TooLarge(_) => 413,
+            Self::NamespaceBusy | Self::Busy => 429,
+            Self::NoPast(_) => 501,
+            Self::Unreviewed(_) | Self::Failed { .. } => 503,
+            Self::Late => 504,
+        }
+    }
+
+    /// The reason, as Kubernetes names it.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Unauthenticated(_) => "Unauthorized",
+            Self::Forbidden { .. } => "Forbidden",
+            Self::NoSuchPath | Self::NotFound(_) => "NotFound",
+            Self::NotGot => "MethodNotAllowed",
+            Self::Parameter(_) | Self::Query(_) | Self::Range(_) => "BadRequest",
+            Self::TooLarge(_) => "RequestEntityTooLarge",
+            Self::NamespaceBusy | Self::Busy => "TooManyRequests",
+            Self::NoPast(_) => "NotImplemented",
+            Self::Unreviewed(_) | Self::Failed { .. } => "ServiceUnavailable",
+            Self::Late => "Timeout",
+        }
+    }
+
+    /// The object that is answered.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        failure::status(self.code(), self.reason(), self.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_who_is_in_the_way() {
+        let busy = Refusal::NamespaceBusy;
+        let status = busy.status();
+        assert_eq!((status.code, busy.reason()), (Some(429), "TooManyRequests"));
+        let failed = Refusal::Failed {
+            asked: "Prometheus",
+            reason: "Connect",
+        };
+        assert_eq!(failed.to_string(), "Prometheus: Connect");
+        let range = Refusal::from(RangeFault::Backwards).status();
+        assert_eq!(range.reason.as_deref(), Some("BadRequest"));
+    }
+}

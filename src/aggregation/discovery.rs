@@ -1,0 +1,43 @@
+//! The list of the groups that are served, `/apis`: answered to whomever the front proxy introduces,
+//! since it says nothing of the cluster.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::on;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIGroupList};
+
+use super::endpoints::{EVERY, Refused, endpoint, is_read, routes};
+use super::introductions::Introductions;
+use crate::server::{Routes, paths};
+use evenkeel_kubernetes::failure;
+
+/// The groups behind one listener.
+#[derive(Debug)]
+pub struct Groups {
+    pub introductions: Introductions,
+    pub groups: Vec<APIGroup>,
+}
+
+impl Groups {
+    /// Adds the path of the list.
+    #[must_use]
+    pub fn routes(self, all: Routes) -> Routes {
+        let list = on(EVERY, groups).with_state(Arc::new(self));
+        routes(all, [(endpoint(paths::GROUPS), list)])
+    }
+}
+
+async fn groups(State(shared): State<Arc<Groups>>, request: Request) -> Result<Response, Refused> {
+    let (parts, _) = request.into_parts();
+    let caller = shared.introductions.caller(&parts);
+    caller.map_err(|unknown| Refused(failure::status(401, "Unauthorized", unknown.to_string())))?;
+    if !is_read(&parts) {
+        let message = "the groups can be got, and not changed".to_owned();
+        return Err(Refused(failure::status(405, "MethodNotAllowed", message)));
+    }
+    let groups = shared.groups.clone();
+    Ok(Json(APIGroupList { groups }).into_response())
+}

@@ -1,0 +1,102 @@
+//! Whom the API server lets do what they would do, with its verdicts held for a while.
+
+use k8s_openapi::api::authentication::v1::UserInfo;
+use k8s_openapi::api::authorization::v1::ResourceAttributes;
+use kube::Client;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use crate::server::reviews::{AccessReviews, Attempt, Digested, HeldVerdicts, REVIEW_TIME};
+use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+
+/// Verdicts that are held: a user's on one right each.
+const MOST_HELD: u64 = 16 * 1024;
+
+/// Reviews that are under way at a time. Whoever gets here is known to the API server already, so that
+/// there are no strangers to guard against.
+const AT_ONCE: usize = 8;
+
+/// Decides who may.
+#[derive(Debug)]
+pub struct Rights {
+    reviews: AccessReviews,
+    verdicts: HeldVerdicts<Denied>,
+    turns: Semaphore,
+    warned: RateLimited<()>,
+}
+
+/// Why somebody may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    #[error("the API server does not allow it")]
+    Forbidden,
+    #[error("the API server cannot be asked whether the caller may")]
+    Unreviewed,
+}
+
+impl Rights {
+    /// The rights that the API server behind `client` tells.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self {
+            reviews: AccessReviews::new(client),
+            verdicts: HeldVerdicts::new(MOST_HELD),
+            turns: Semaphore::new(AT_ONCE),
+            warned: RateLimited::default(),
+        }
+    }
+
+    /// Checks that `user` may do what `attempt` says.
+    ///
+    /// # Errors
+    /// The user may not, or the API server cannot be asked.
+    pub(crate) async fn check(
+        &self,
+        user: UserInfo,
+        attempt: ResourceAttributes,
+    ) -> Result<(), Denied> {
+        let on = digest(&user, &attempt);
+        let review = self.review(user, attempt);
+        self.verdicts.get(on, clock::runtime(), review).await
+    }
+
+    async fn review(
+        &self,
+        user: UserInfo,
+        attempt: ResourceAttributes,
+    ) -> Result<Result<(), Denied>, Denied> {
+        let reviewed = async {
+            let turn = self.turns.acquire().await;
+            let _turn = turn.expect("the semaphore is never closed");
+            self.reviews
+                .may(user, Attempt::Resource(Box::new(attempt)))
+                .await
+        };
+        match tokio::time::timeout(REVIEW_TIME, reviewed).await {
+            Ok(Ok(true)) => Ok(Ok(())),
+            Ok(Ok(false)) => Ok(Err(Denied::Forbidden)),
+            Ok(Err(error)) => Err(self.failed(&error.to_string())),
+            Err(_) => Err(self.failed("no answer in time")),
+        }
+    }
+
+    /// The denial where the API server did not answer, which is logged now and then.
+    fn failed(&self, error: &str) -> Denied {
+        if let Some(suppressed) = self.warned.permit((), clock::instant()) {
+            tracing::warn!(error, suppressed, "a caller could not be authorised");
+        }
+        Denied::Unreviewed
+    }
+}
+
+fn digest(user: &UserInfo, attempt: &ResourceAttributes) -> Digested {
+    let UserInfo {
+        extra,
+        groups,
+        uid,
+        username,
+    } = user;
+    let all = serde_json::json!([extra, groups, uid, username, attempt]);
+    Sha256::digest(all.to_string()).into()
+}

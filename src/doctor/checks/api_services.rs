@@ -1,0 +1,100 @@
+//! The APIServices of the groups that Evenkeel may serve: one a group for the cluster, so that another may
+//! hold it, and one that leads nowhere hampers whatever asks for all APIs.
+
+use super::evidence::{Evidence, Found};
+use crate::doctor::Finding;
+use crate::doctor::observation::Seen;
+use evenkeel_kubernetes::api_service::{self, Holder};
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
+
+/// A group as it should be.
+struct Group<'a> {
+    /// The check, which is the component that has the group served, too.
+    id: &'static str,
+    /// What is served, in words.
+    served: &'static str,
+    /// The name of the APIService.
+    name: &'static str,
+    is_served: bool,
+    seen: &'a Seen<APIService>,
+    /// What its clients do while it is not available.
+    harm: &'static str,
+}
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let groups = [
+        Group {
+            id: "external-metrics",
+            served: "external metrics",
+            name: api_service::EXTERNAL_METRICS,
+            is_served: evidence.serves_external_metrics(),
+            seen: &evidence.seen.api_service,
+            harm: "its HPAs stay as they are",
+        },
+        Group {
+            id: "metrics-provider",
+            served: "series",
+            name: api_service::METRICS_PROVIDER,
+            is_served: evidence.serves_series(),
+            seen: &evidence.seen.provider_api_service,
+            harm: "nobody is told series by way of the API server",
+        },
+    ];
+    groups
+        .iter()
+        .map(|group| finding(group, evidence))
+        .collect()
+}
+
+fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Finding> {
+    let Group {
+        id,
+        served,
+        name,
+        is_served,
+        seen,
+        harm,
+    } = *group;
+    let found = seen.look(id, &format!("the APIService of {served}"))?;
+    let holder = found.map(|found| api_service::holder(found, &evidence.seen.namespace));
+    Ok(match (is_served, found, holder) {
+        (false, Some(_), Some(Holder::Own)) => Finding::error(
+            id,
+            format!(
+                "APIService {name} leads to Evenkeel, which does not serve it: discovery and the \
+                 deletion of namespaces suffer"
+            ),
+            format!("kubectl delete apiservice {name}, or install the component {id}"),
+        ),
+        (false, ..) => Finding::ok(id, format!("{served} are not Evenkeel's to serve")),
+        (true, None, _) | (true, Some(_), None) => Finding::warning(
+            id,
+            format!("{served} are served, and no APIService {name} leads to them"),
+            format!(
+                "kubectl create -k deploy/api-service/{id} (with cert-manager, {id}-cert-manager)"
+            ),
+        ),
+        (true, Some(_), Some(Holder::Other(other))) => Finding::error(
+            id,
+            format!("APIService {name} leads to {other}: replicas of Evenkeel refuse to start"),
+            format!(
+                "install without the component {id}, or kubectl delete apiservice {name} once nobody \
+                 needs that server"
+            ),
+        ),
+        (true, Some(found), Some(Holder::Own)) => match api_service::unavailable(found) {
+            None => Finding::ok(id, format!("{served} are served and available")),
+            Some(why) => Finding::error(
+                id,
+                format!("APIService {name} is not available, and {harm}"),
+                format!(
+                    "kubectl describe apiservice {name}; where the certificate is not trusted, {}; \
+                     where callers are not known, {}",
+                    evidence.kubectl("logs deployment/evenkeel-signer"),
+                    evidence.kubectl("logs deployment/evenkeel")
+                ),
+            )
+            .seen_by(why),
+        },
+    })
+}

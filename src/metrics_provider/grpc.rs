@@ -1,0 +1,220 @@
+//! Kapacity's gRPC service, for its jobs and whatever else speaks it.
+//!
+//! Over TLS callers show the token of a ServiceAccount. Kapacity's own client for Python shows nothing
+//! and speaks no TLS: for it there is a listener of its own, where a caller is the Pod whose address it
+//! comes from, and may ask about the namespace of that Pod alone ([`PodCallers`]).
+
+pub mod messages;
+mod translation;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Request, header};
+use axum::response::Response;
+use axum::routing::{MethodRouter, post};
+use evenkeel_kubernetes::series_query::{Asked, Refusal, SeriesAnswer, words};
+use tonic::server::Grpc;
+use tonic::{Code, Status};
+use tonic_prost::ProstCodec;
+use tower::service_fn;
+
+use self::messages::{QueryLatestRequest, QueryLatestResponse, QueryRequest, QueryResponse};
+use super::pod_callers::PodCallers;
+use super::provider::MetricsProvider;
+use crate::server::reviews::Attempt;
+use crate::server::{
+    self, BodyPace, Endpoint, GrpcCall, Limits, Load, PeerAddress, Reviewer, Routes, paths, token,
+};
+use evenkeel_core::units::Bytes;
+
+/// The longest message of a question: one with two selectors takes a few kilobytes.
+const MESSAGE: Bytes = Bytes(64 * 1024);
+
+/// The memory of all messages that are read at a time.
+const MESSAGES: Bytes = Bytes(2 * 1024 * 1024);
+
+const LIMITS: Limits = Limits {
+    body: MESSAGE,
+    body_pace: BodyPace {
+        grace: Duration::from_secs(2),
+        rate: Bytes(64 * 1024),
+        longest: Duration::from_secs(5),
+    },
+    // More than may wait for their turns, which are counted by namespace.
+    concurrency: match NonZeroUsize::new(256) {
+        Some(most) => most,
+        None => NonZeroUsize::MIN,
+    },
+};
+
+/// How callers are known.
+#[derive(Debug)]
+pub enum Callers {
+    /// By the tokens that they show.
+    Tokens(Reviewer),
+    /// By the addresses that they come from.
+    Addresses(PodCallers),
+}
+
+/// The service of one listener.
+#[derive(Debug)]
+pub struct GrpcService {
+    pub callers: Callers,
+    pub provider: Arc<MetricsProvider>,
+}
+
+impl GrpcService {
+    /// Those who show a token that the API server behind `client` knows.
+    #[must_use]
+    pub fn for_tokens(client: kube::Client, provider: Arc<MetricsProvider>) -> Self {
+        Self {
+            callers: Callers::Tokens(Reviewer::new(client)),
+            provider,
+        }
+    }
+
+    /// Adds the two methods.
+    #[must_use]
+    pub fn routes(self, routes: Routes) -> Routes {
+        let shared = Arc::new(self);
+        let path = |path, handler: MethodRouter<Arc<Self>>| {
+            let endpoint = Endpoint {
+                path,
+                limits: LIMITS,
+                // Asked by the handlers, which say in the words of gRPC why a caller is refused.
+                authority: None,
+            };
+            (endpoint, handler.with_state(Arc::clone(&shared)))
+        };
+        routes.caller(
+            "metrics-provider",
+            MESSAGES,
+            [
+                path(paths::QUERY_LATEST, post(latest)),
+                path(paths::QUERY, post(past)),
+            ],
+        )
+    }
+
+    async fn answer(&self, asked: Asked, caller: &Caller) -> Result<SeriesAnswer, Refusal> {
+        if caller.is_shed {
+            return Err(Refusal::Busy);
+        }
+        self.authorise(&asked, caller).await?;
+        self.provider.answer(&asked).await
+    }
+
+    async fn authorise(&self, asked: &Asked, caller: &Caller) -> Result<(), Refusal> {
+        let addresses = match &self.callers {
+            Callers::Addresses(addresses) => addresses,
+            Callers::Tokens(reviewer) => {
+                let rights = asked.query.rights();
+                let missing =
+                    || Refusal::Unauthenticated(server::Refusal::Unauthenticated.to_string());
+                let token = token(&caller.headers).ok_or_else(missing)?;
+                let attempts = rights
+                    .clone()
+                    .map(|right| Attempt::Resource(Box::new(right)));
+                let admitted = reviewer.admit(token, &attempts).await;
+                return admitted.map_err(|refused| match refused {
+                    server::Refusal::Unauthenticated => missing(),
+                    server::Refusal::Forbidden => Refusal::Forbidden {
+                        user: "the token's owner".to_owned(),
+                        right: rights.map(|right| words(&right)).join(" and "),
+                    },
+                    server::Refusal::Unavailable => Refusal::Unreviewed(refused.to_string()),
+                    server::Refusal::Busy => Refusal::Busy,
+                });
+            }
+        };
+        let PeerAddress(address) = caller.address.ok_or_else(|| {
+            Refusal::Unauthenticated("nothing tells where the caller is".to_owned())
+        })?;
+        addresses.authorise(address, &asked.query).await
+    }
+}
+
+/// What is known of a caller.
+struct Caller {
+    headers: HeaderMap,
+    address: Option<PeerAddress>,
+    is_shed: bool,
+}
+
+type Shared = State<Arc<GrpcService>>;
+type Address = Option<Extension<PeerAddress>>;
+
+async fn latest(
+    State(service): Shared,
+    address: Address,
+    headers: HeaderMap,
+    call: GrpcCall,
+) -> Response {
+    let (caller, request) = framed(address, headers, call);
+    let answer = service_fn(|request: tonic::Request<QueryLatestRequest>| async {
+        let asked = translation::latest(request.into_inner().query).map_err(status)?;
+        let answer = service.answer(asked, &caller).await.map_err(status)?;
+        Ok(tonic::Response::new(translation::samples(answer)))
+    });
+    let codec = ProstCodec::<QueryLatestResponse, QueryLatestRequest>::default();
+    Grpc::new(codec).unary(answer, request).await.map(Body::new)
+}
+
+async fn past(
+    State(service): Shared,
+    address: Address,
+    headers: HeaderMap,
+    call: GrpcCall,
+) -> Response {
+    let (caller, request) = framed(address, headers, call);
+    let answer = service_fn(|request: tonic::Request<QueryRequest>| async {
+        let limits = service.provider.settings().limits;
+        let asked = translation::past(request.into_inner(), limits).map_err(status)?;
+        let answer = service.answer(asked, &caller).await.map_err(status)?;
+        Ok(tonic::Response::new(translation::series(answer)))
+    });
+    let codec = ProstCodec::<QueryResponse, QueryRequest>::default();
+    Grpc::new(codec).unary(answer, request).await.map(Body::new)
+}
+
+/// The caller, and the request whose body has been read within its bounds.
+fn framed(
+    address: Address,
+    headers: HeaderMap,
+    GrpcCall(call): GrpcCall,
+) -> (Caller, Request<Body>) {
+    let mut request = Request::new(Body::from(call.body.clone()));
+    for name in [header::CONTENT_TYPE.as_str(), "grpc-encoding"] {
+        if let Some(value) = headers.get(name)
+            && let Ok(name) = header::HeaderName::try_from(name)
+        {
+            request.headers_mut().insert(name, value.clone());
+        }
+    }
+    let caller = Caller {
+        headers,
+        address: address.map(|Extension(address)| address),
+        is_shed: call.load == Load::Shed,
+    };
+    (caller, request)
+}
+
+/// A refusal in the words of gRPC.
+fn status(refusal: Refusal) -> Status {
+    let code = match refusal.code() {
+        400 => Code::InvalidArgument,
+        401 => Code::Unauthenticated,
+        403 => Code::PermissionDenied,
+        404 => Code::NotFound,
+        413 | 429 => Code::ResourceExhausted,
+        501 => Code::Unimplemented,
+        504 => Code::DeadlineExceeded,
+        _ => Code::Unavailable,
+    };
+    Status::new(code, refusal.to_string())
+}

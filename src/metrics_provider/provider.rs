@@ -1,0 +1,236 @@
+//! Answers questions: waits for their turn, asks the source that tells, and bounds what comes of it.
+
+use evenkeel_clock as clock;
+use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::series_query::{
+    Asked, Choice, Refusal, SeriesAnswer, SeriesRange, WorkloadReference,
+};
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::ListParams;
+
+use super::fair_turns::FairTurns;
+use super::instruments::Metrics;
+use super::settings::{ConfiguredQuery, Settings};
+use crate::cluster::{ClusterState, WorkloadPods};
+use crate::metrics::MetricsError;
+use crate::metrics::prometheus::{Grid, PrometheusSource, SeriesError, SeriesTimes};
+use crate::metrics::signals::ServedSource;
+use crate::telemetry::RateLimited;
+
+/// Points of one answer: four series of a month by the minute.
+const POINTS: usize = 200_000;
+
+/// Pods that one question may ask about: their names go into the query.
+const PODS: u32 = 1_000;
+
+/// Those who tell.
+pub struct Sources {
+    pub client: kube::Client,
+    /// The metrics APIs.
+    pub served: ServedSource,
+    /// Where there is one.
+    pub prometheus: Option<PrometheusSource>,
+    pub cluster: ClusterState,
+}
+
+/// The provider of series.
+pub struct MetricsProvider {
+    pub(super) sources: Sources,
+    pub(super) settings: Settings,
+    turns: FairTurns,
+    metrics: Metrics,
+    warned: RateLimited<&'static str>,
+}
+
+impl std::fmt::Debug for MetricsProvider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MetricsProvider").finish_non_exhaustive()
+    }
+}
+
+impl MetricsProvider {
+    /// A provider that has not been asked anything yet.
+    #[must_use]
+    pub fn new(sources: Sources, settings: Settings, metrics: Metrics) -> Self {
+        Self {
+            sources,
+            settings,
+            turns: FairTurns::default(),
+            metrics,
+            warned: RateLimited::default(),
+        }
+    }
+
+    pub(super) const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The answer to a question whose asker has been authorised.
+    ///
+    /// # Errors
+    /// There is none, with the reason.
+    pub async fn answer(&self, asked: &Asked) -> Result<SeriesAnswer, Refusal> {
+        let begun = clock::runtime();
+        let answering = async {
+            let _turn = self.turns.take(&asked.query.namespace).await?;
+            match asked.range {
+                None => self.latest(&asked.query, clock::now()).await,
+                Some(range) => self.past(&asked.query, range).await,
+            }
+        };
+        let answer = match tokio::time::timeout(self.settings.timeout, answering).await {
+            Ok(answer) => answer.and_then(within_bounds),
+            Err(_) => Err(Refusal::Late),
+        };
+        let kind = asked.query.kind();
+        self.metrics.observe(kind, begun.elapsed(), &answer);
+        answer
+    }
+
+    /// The operator's own query for a metric, where there is a Prometheus to ask.
+    pub(super) fn configured(&self, metric: &str) -> Option<(&PrometheusSource, &ConfiguredQuery)> {
+        let prometheus = self.sources.prometheus.as_ref()?;
+        let mut queries = self.settings.queries.iter();
+        let query = queries.find(|query| query.name == metric)?;
+        Some((prometheus, query))
+    }
+
+    /// The Pods of a workload.
+    pub(super) fn workload_pods(
+        &self,
+        namespace: &str,
+        workload: &WorkloadReference,
+    ) -> Result<WorkloadPods, Refusal> {
+        let pods = self.sources.cluster.workload_pods(namespace, workload);
+        let pods = pods.ok_or_else(|| {
+            Refusal::Unreviewed("this replica has just started, and knows no Pods yet".to_owned())
+        })?;
+        if pods.members.is_empty() {
+            let WorkloadReference { kind, name } = workload;
+            let kind = &kind.kind;
+            return Err(Refusal::NotFound(format!(
+                "no Pods of the {kind} {name} are known in the namespace {namespace}"
+            )));
+        }
+        if pods.members.len() > PODS as usize {
+            return Err(too_many_pods());
+        }
+        Ok(pods)
+    }
+
+    /// The names of the Pods that are asked about; those that a selector selects are asked of the API
+    /// server.
+    pub(super) async fn pod_names(
+        &self,
+        namespace: &str,
+        pods: &Choice,
+    ) -> Result<Vec<String>, Refusal> {
+        let selector = match pods {
+            Choice::Named(name) => return Ok(vec![name.clone()]),
+            Choice::Selected(selector) => selector,
+        };
+        let api: Api<Pod> = Api::namespaced(self.sources.client.clone(), namespace);
+        let wanted = ListParams::default().labels(selector).limit(PODS);
+        let found = api.list_metadata(&wanted).await.map_err(|error| {
+            let error = &error as &dyn std::error::Error;
+            self.warn("the Pods of a selector cannot be listed", error);
+            Refusal::Failed {
+                asked: "the API server",
+                reason: "Pods cannot be listed",
+            }
+        })?;
+        if found
+            .metadata
+            .continue_
+            .is_some_and(|more| !more.is_empty())
+        {
+            return Err(too_many_pods());
+        }
+        let names = found.items.into_iter().map(|pod| pod.metadata.name);
+        Ok(names.flatten().collect())
+    }
+
+    /// The refusal where a source did not answer. Its own words are for the log: they may hold what the
+    /// asker may not know.
+    pub(super) fn failed(&self, asked: &'static str, error: &MetricsError) -> Refusal {
+        self.warn("a question of the metrics provider failed", error);
+        match error {
+            MetricsError::NotServed { .. } => Refusal::NotFound(format!(
+                "{asked}: there is no such metric, or none serves it"
+            )),
+            MetricsError::Values(_) => Refusal::NotFound(format!(
+                "{asked}: the metric has no values ({})",
+                error.reason()
+            )),
+            MetricsError::Query(fault) => Refusal::Parameter(fault.to_string()),
+            MetricsError::TooLarge { .. } => {
+                Refusal::TooLarge("the answer is too large: ask for less at a time".to_owned())
+            }
+            MetricsError::Timeout => Refusal::Late,
+            _ => Refusal::Failed {
+                asked,
+                reason: error.reason(),
+            },
+        }
+    }
+
+    pub(super) fn unmeasured(&self, error: SeriesError) -> Refusal {
+        match error {
+            SeriesError::NotMeasured(_) | SeriesError::NoContainers(_) => {
+                Refusal::NotFound(error.to_string())
+            }
+            SeriesError::Source(error) => self.failed("Prometheus", &error),
+        }
+    }
+
+    fn warn(&self, what: &'static str, error: &(dyn std::error::Error + 'static)) {
+        if let Some(suppressed) = self.warned.permit(what, clock::instant()) {
+            tracing::warn!(
+                what,
+                error,
+                suppressed,
+                "the metrics provider has no answer"
+            );
+        }
+    }
+}
+
+fn within_bounds(answer: SeriesAnswer) -> Result<SeriesAnswer, Refusal> {
+    let points = answer.points();
+    if points <= POINTS {
+        return Ok(answer);
+    }
+    Err(Refusal::TooLarge(format!(
+        "the answer has {points} points: at most {POINTS}; ask about fewer Pods, or take a longer step"
+    )))
+}
+
+fn too_many_pods() -> Refusal {
+    Refusal::TooLarge(format!(
+        "more than {PODS} Pods are asked about: narrow the selector"
+    ))
+}
+
+/// The times that Prometheus is asked for.
+pub(super) const fn times(range: SeriesRange) -> SeriesTimes {
+    let SeriesRange {
+        first,
+        step,
+        points,
+    } = range;
+    SeriesTimes::Past(Grid {
+        first,
+        step,
+        points,
+    })
+}
+
+/// The resource as the metrics API names it; `None` for one that it does not tell.
+pub(super) const fn served(resource: Resource) -> Option<&'static str> {
+    match resource {
+        Resource::Cpu => Some("cpu"),
+        Resource::Memory => Some("memory"),
+        Resource::NetworkIo | Resource::DiskIo | Resource::Disk => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! The group `metrics.evenkeel.dev`, served behind the API server.
+//!
+//! The API server has authorised the path already; here the caller's rights are asked again, with those
+//! of the metrics API behind the question, which no path tells. Discovery and the description of the API
+//! are answered to whomever the front proxy introduces: they say nothing of the cluster.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::on;
+use k8s_openapi::api::authentication::v1::UserInfo;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::provider::MetricsProvider;
+use crate::aggregation::{
+    Denied, EVERY, Introductions, Refused, Rights, Unknown, endpoint, is_read, parameters, routes,
+};
+use crate::server::{Routes, paths};
+use evenkeel_kubernetes::series_query::{self, Refusal, SeriesQuery};
+
+/// Hexadecimal digits of the hash of a document.
+const HASH: usize = 16;
+
+/// The series of one replica, behind the API server.
+#[derive(Debug)]
+pub struct SeriesApi {
+    pub introductions: Introductions,
+    pub rights: Arc<Rights>,
+    pub provider: Arc<MetricsProvider>,
+}
+
+impl SeriesApi {
+    /// Adds the paths of the group.
+    #[must_use]
+    pub fn routes(self, all: Routes) -> Routes {
+        let shared = Arc::new(self);
+        let state = || Arc::clone(&shared);
+        routes(
+            all,
+            [
+                (
+                    endpoint(paths::METRICS_PROVIDER),
+                    on(EVERY, group).with_state(state()),
+                ),
+                (
+                    endpoint(paths::METRICS_PROVIDER_VERSION),
+                    on(EVERY, resources).with_state(state()),
+                ),
+                (
+                    endpoint(paths::OPENAPI),
+                    on(EVERY, index).with_state(state()),
+                ),
+                (
+                    endpoint(paths::OPENAPI_METRICS_PROVIDER),
+                    on(EVERY, document).with_state(state()),
+                ),
+                (
+                    endpoint(paths::SERIES),
+                    on(EVERY, series).with_state(state()),
+                ),
+            ],
+        )
+    }
+
+    /// The caller of a request that reads.
+    fn reader(&self, request: &Parts) -> Result<UserInfo, Refused> {
+        let caller = self.introductions.caller(request);
+        let caller = caller.map_err(|Unknown(why)| Refusal::Unauthenticated(why))?;
+        if is_read(request) {
+            Ok(caller)
+        } else {
+            Err(Refusal::NotGot.into())
+        }
+    }
+}
+
+/// Checks that `user` has all the rights that a question takes.
+pub(super) async fn authorise(
+    rights: &Rights,
+    user: UserInfo,
+    query: &SeriesQuery,
+) -> Result<(), Refusal> {
+    for right in query.rights() {
+        let checked = rights.check(user.clone(), right.clone()).await;
+        checked.map_err(|denied| match denied {
+            Denied::Forbidden => Refusal::Forbidden {
+                user: user.username.clone().unwrap_or_default(),
+                right: series_query::words(&right),
+            },
+            Denied::Unreviewed => Refusal::Unreviewed(denied.to_string()),
+        })?;
+    }
+    Ok(())
+}
+
+type Shared = State<Arc<SeriesApi>>;
+
+async fn group(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+    shared.reader(&request.into_parts().0)?;
+    Ok(Json(series_query::group()).into_response())
+}
+
+async fn resources(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+    shared.reader(&request.into_parts().0)?;
+    Ok(Json(series_query::resources()).into_response())
+}
+
+async fn index(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+    shared.reader(&request.into_parts().0)?;
+    let digest = Sha256::digest(series_query::document().to_string());
+    let mut hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    hash.truncate(HASH);
+    Ok(Json(series_query::index(&hash)).into_response())
+}
+
+async fn document(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+    shared.reader(&request.into_parts().0)?;
+    Ok(Json(series_query::document()).into_response())
+}
+
+async fn series(
+    State(shared): Shared,
+    Path((namespace, kind)): Path<(String, String)>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let (parts, _) = request.into_parts();
+    let user = shared.reader(&parts)?;
+    let limits = shared.provider.settings().limits;
+    let asked = series_query::parse(&namespace, &kind, &parameters(&parts), limits)?;
+    authorise(&shared.rights, user, &asked.query).await?;
+    let answer = shared.provider.answer(&asked).await?;
+    let (kind, unit) = (asked.query.kind(), asked.query.unit());
+    let body = written(move || answer.list(kind, unit)).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// Writes an answer where it holds up nobody: it may be of megabytes.
+async fn written(list: impl FnOnce() -> Value + Send + 'static) -> Result<String, Refused> {
+    let written = tokio::task::spawn_blocking(move || list().to_string()).await;
+    written.map_err(|_| {
+        let failed = Refusal::Failed {
+            asked: "Evenkeel",
+            reason: "Aborted",
+        };
+        failed.into()
+    })
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.status())
+    }
+}

@@ -1,0 +1,81 @@
+//! The metrics provider, with connections to its sources that are its own: what is asked of it waits for
+//! none of the ticks' questions, and none of them for it.
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use super::parts::Parts;
+use crate::metrics::prometheus::PrometheusSource;
+use crate::metrics::signals::ServedSource;
+use crate::metrics::{Bounds, Source};
+use crate::metrics_provider::{Callers, GrpcService, MetricsProvider, PodCallers, Sources};
+use crate::server::{ListenerSettings, Routes};
+use evenkeel_core::units::Bytes;
+
+/// The longest answer that is read: that of some hundred thousand points.
+const BODY_LIMIT: Bytes = Bytes(16 * 1024 * 1024);
+
+/// The provider, where it is configured.
+pub(super) fn new(parts: &Parts) -> Option<Arc<MetricsProvider>> {
+    let settings = parts.config.metrics_provider.clone()?;
+    let prometheus = match &parts.config.metrics.source {
+        Source::Prometheus(prometheus) => {
+            let mut prometheus = prometheus.as_ref().clone();
+            prometheus.connection.timeout = settings.timeout;
+            prometheus.connection.body_limit = BODY_LIMIT;
+            Some(PrometheusSource::new(prometheus))
+        }
+        Source::MetricsApi(_) | Source::Replay(_) | Source::None => None,
+    };
+    let bounds = Bounds {
+        timeout: settings.timeout,
+        body_limit: BODY_LIMIT,
+    };
+    let sources = Sources {
+        client: parts.client.clone(),
+        served: ServedSource::new(parts.client.clone(), bounds),
+        prometheus,
+        cluster: parts.cluster.clone(),
+    };
+    let metrics = parts.instruments.provider.clone();
+    Some(Arc::new(MetricsProvider::new(sources, settings, metrics)))
+}
+
+/// A gRPC listener: its settings, its address and its routes.
+pub(super) struct Grpc {
+    pub(super) settings: ListenerSettings,
+    pub(super) address: std::net::SocketAddr,
+    pub(super) router: Router,
+}
+
+/// gRPC over TLS, to whoever shows a token, where that is configured.
+pub(super) fn grpc(parts: &Parts, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
+    let address = parts.config.metrics_provider.as_ref()?.grpc?;
+    let service = GrpcService::for_tokens(parts.client.clone(), Arc::clone(provider));
+    Some(served("grpc", address, service, parts))
+}
+
+/// gRPC without TLS, to Pods by their addresses, where that is configured.
+pub(super) fn plaintext(parts: &Parts, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
+    let address = parts.config.metrics_provider.as_ref()?.plaintext_grpc?;
+    let service = GrpcService {
+        callers: Callers::Addresses(PodCallers::new(parts.client.clone())),
+        provider: Arc::clone(provider),
+    };
+    Some(served("plaintext-grpc", address, service, parts))
+}
+
+fn served(
+    name: &'static str,
+    address: std::net::SocketAddr,
+    service: GrpcService,
+    parts: &Parts,
+) -> Grpc {
+    let routes = Routes::new(parts.instruments.server.clone());
+    Grpc {
+        settings: ListenerSettings::for_jobs(name),
+        address,
+        router: service.routes(routes).into_router(),
+    }
+}
