@@ -489,6 +489,36 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("server: {metrics: 8444}", "server.metrics", "[::]:8443"),
     (
+        "metricsProvider: {enabled: true, grpc: '[::]:8443'}",
+        "metricsProvider.grpc",
+        "another port than that of server.https",
+    ),
+    (
+        "metricsProvider: {plaintextGrpc: 8446}",
+        "metricsProvider.plaintextGrpc",
+        "[::]:8443",
+    ),
+    (
+        "metricsProvider: {maxPoints: 200000}",
+        "metricsProvider.maxPoints",
+        "at most 130000",
+    ),
+    (
+        "metricsProvider: {queries: [{name: one, query: vector(1)}]}",
+        "metricsProvider.queries[0].query",
+        "names no metric",
+    ),
+    (
+        "metricsProvider: {queries: [{name: a, query: b}, {name: a, query: c}]}",
+        "metricsProvider.queries[1]",
+        "twice",
+    ),
+    (
+        "metricsProvider: {queries: [{name: a, query: b, objectLabel: 'a-b'}]}",
+        "metricsProvider.queries[0].objectLabel",
+        "ingress",
+    ),
+    (
         "server: {metricsAuthentication: token}",
         "server.metricsAuthentication",
         "`kubernetes`",

@@ -9,6 +9,7 @@ use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::sample::{PodSample, ValueSample};
 use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference};
 use evenkeel_core::units::i64_as_f64;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::ServedMetric;
 use evenkeel_kubernetes::series_query::{
     Choice, GroupKind, Refusal, Series, SeriesAnswer, SeriesPoint, SeriesQuery, SeriesSubject,
@@ -158,6 +159,10 @@ impl MetricsProvider {
                 let labels = [("namespace", namespace), ("name", name.as_str())];
                 Ok(one(labels, &sample))
             }
+            // No path says that it is that of the asker alone.
+            Choice::Selected(_) if kind.known() == Some(Kind::Namespace) => Err(
+                Refusal::Parameter("a namespace is asked about by its name".to_owned()),
+            ),
             Choice::Selected(selector) => {
                 let metric = ServedMetric::Objects {
                     object: reference("", api_version),
@@ -337,7 +342,6 @@ const fn shapeless(asked: &'static str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use evenkeel_core::scaling::sample::Measurement;
-    use evenkeel_kubernetes::kinds::Kind;
 
     use super::*;
 

@@ -16,12 +16,16 @@ const OTHERS: usize = 256;
 /// Raises the limit as far as the system allows, and lowers the number of connections of webhook and
 /// extender where that is not enough.
 pub(super) fn provide(config: &mut Config) {
+    let provider = config.metrics_provider.as_ref();
+    let jobs = provider.map(|provider| [provider.grpc, provider.plaintext_grpc]);
+    let jobs = jobs.into_iter().flatten().flatten();
     let others: usize = [
         ListenerSettings::for_probes(),
         ListenerSettings::for_metrics(),
         ListenerSettings::for_dashboard(),
     ]
-    .iter()
+    .into_iter()
+    .chain(jobs.map(|_| ListenerSettings::for_jobs("grpc")))
     .map(|listener| listener.connections.all())
     .sum::<usize>()
         + OTHERS;
