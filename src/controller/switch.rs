@@ -52,6 +52,8 @@ impl Writes {
             | Purpose::OverloadEvent
             | Purpose::DeletionCost
             | Purpose::DeletionCostEvent
+            | Purpose::Resize
+            | Purpose::ResizeEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

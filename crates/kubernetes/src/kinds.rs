@@ -129,6 +129,8 @@ kinds! {
     ExternalMetrics = "external.metrics.k8s.io" "v1beta1" "ExternalMetricValueList" "*";
     Event = "events.k8s.io" "v1" "Event" "events";
     Lease = "coordination.k8s.io" "v1" "Lease" "leases";
+    LimitRange = "" "v1" "LimitRange" "limitranges";
+    ResourceQuota = "" "v1" "ResourceQuota" "resourcequotas";
     PodDisruptionBudget = "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
     NetworkPolicy = "networking.k8s.io" "v1" "NetworkPolicy" "networkpolicies";
     Role = "rbac.authorization.k8s.io" "v1" "Role" "roles";

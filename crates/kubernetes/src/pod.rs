@@ -13,11 +13,15 @@ use super::meta::{AllLabels, Meta};
 use super::resource_list::ResourceList;
 use evenkeel_core::placement::node_table::PodFacts;
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, Resources};
 
 pub use readiness::start_time;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
 pub use topology_spread::TopologySpread;
+
+/// The policy of resizing by which a container is started anew.
+const RESTART_CONTAINER: &str = "RestartContainer";
 
 /// A Pod, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -88,6 +92,17 @@ pub struct PodSpec {
     /// How it is to be spread over domains such as zones.
     #[serde(deserialize_with = "list")]
     pub topology_spread_constraints: Vec<TopologySpread>,
+    /// The operating system that it says to need.
+    #[serde(deserialize_with = "lenient")]
+    pub os: Option<OperatingSystem>,
+}
+
+/// The operating system of a Pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OperatingSystem {
+    #[serde(deserialize_with = "null_is_default")]
+    pub name: String,
 }
 
 /// One container of a Pod.
@@ -101,6 +116,30 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.
     pub restart_policy: Option<RestartPolicy>,
+    /// What becomes of it where its resources change; a resource that is not named goes without a restart.
+    #[serde(deserialize_with = "list")]
+    pub resize_policy: Vec<ResizePolicy>,
+}
+
+/// What becomes of a container where one resource of it changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResizePolicy {
+    #[serde(deserialize_with = "null_is_default")]
+    pub resource_name: String,
+    #[serde(deserialize_with = "null_is_default")]
+    pub restart_policy: String,
+}
+
+impl Container {
+    /// True where a change of this resource starts the container anew.
+    #[must_use]
+    pub fn restarts_for(&self, resource: TunedResource) -> bool {
+        let mut policies = self.resize_policy.iter();
+        policies.any(|policy| {
+            policy.resource_name == resource.as_str() && policy.restart_policy == RESTART_CONTAINER
+        })
+    }
 }
 
 /// The rule by which a container that has ended is started again.

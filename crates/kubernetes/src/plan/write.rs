@@ -105,6 +105,10 @@ pub enum Purpose {
     DeletionCost,
     /// An Event tells which Pods go first, or why none were given a cost.
     DeletionCostEvent,
+    /// A running Pod is given other resources, or what it was made with.
+    Resize,
+    /// An Event tells of a resize, or the status of a workload what its Pods are told to have.
+    ResizeEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -126,6 +130,8 @@ impl Purpose {
             Self::OverloadEvent => "overload_event",
             Self::DeletionCost => "deletion_cost",
             Self::DeletionCostEvent => "deletion_cost_event",
+            Self::Resize => "resize",
+            Self::ResizeEvent => "resize_event",
             Self::Configuration => "configuration",
         }
     }
