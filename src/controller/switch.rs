@@ -54,6 +54,8 @@ impl Writes {
             | Purpose::DeletionCostEvent
             | Purpose::Resize
             | Purpose::ResizeEvent
+            | Purpose::PodState
+            | Purpose::PodStateEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

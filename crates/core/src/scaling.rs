@@ -38,6 +38,7 @@ mod ranked;
 mod reason;
 pub mod refill;
 mod replica_counts;
+pub mod replica_profile;
 mod risk;
 pub mod sample;
 mod scale_down;

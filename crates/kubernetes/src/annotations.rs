@@ -91,6 +91,10 @@ pub(crate) const RESIZE_RESTARTS: &str = "evenkeel.dev/resize-restarts";
 pub const TUNING_STATUS: &str = "evenkeel.dev/tuning-status";
 /// On a Pod, written: the resources that it was made with, and those that it was resized to.
 pub const RESIZED: &str = "evenkeel.dev/resized";
+/// On a Pod, a label, written: its state where it takes no traffic, `Cutoff` or `Standby`.
+pub const POD_STATE: &str = "evenkeel.dev/pod-state";
+/// A readiness gate of Pods and the condition that opens it: whether the Pod takes traffic.
+pub const ONLINE: &str = "evenkeel.dev/online";
 
 /// The prefix of the annotations by which KEDA's ScaledObjects are paused.
 const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
@@ -261,6 +265,8 @@ mod tests {
             RESIZE_RESTARTS,
             TUNING_STATUS,
             RESIZED,
+            POD_STATE,
+            ONLINE,
         ] {
             assert!(key.starts_with(PREFIX), "{key}");
         }

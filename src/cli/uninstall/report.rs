@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 6] = [
+const OVERLAYS: [(&str, &str, &str); 7] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -26,6 +26,11 @@ const OVERLAYS: [(&str, &str, &str); 6] = [
         "scale-in-balance",
         "ClusterRole",
         "evenkeel-scale-in-balance",
+    ),
+    (
+        "replica-profiles",
+        "ClusterRole",
+        "evenkeel-replica-profiles",
     ),
 ];
 
@@ -107,6 +112,10 @@ impl Mark {
                 .map(|key| format!("annotation {key}")),
         );
         lines.extend(self.label.map(|key| format!("label {key}")));
+        lines.extend(
+            self.shut_gate
+                .map(|key| format!("readiness gate {key}, not open")),
+        );
         lines.extend(self.taints.iter().map(|taint| format!("taint {taint}")));
         lines
     }

@@ -39,6 +39,7 @@ impl Lane {
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
             | Purpose::OverloadTaint
+            | Purpose::PodState
             | Purpose::Restore => Self::Acts,
             Purpose::DeletionCost | Purpose::Resize => Self::Pods,
             Purpose::ScalingStatus => Self::Tells,
@@ -47,6 +48,7 @@ impl Lane {
             | Purpose::OverloadEvent
             | Purpose::DeletionCostEvent
             | Purpose::ResizeEvent
+            | Purpose::PodStateEvent
             | Purpose::Configuration => Self::Events,
         }
     }

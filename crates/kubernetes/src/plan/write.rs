@@ -109,6 +109,10 @@ pub enum Purpose {
     Resize,
     /// An Event tells of a resize, or the status of a workload what its Pods are told to have.
     ResizeEvent,
+    /// The state of a Pod is written on it, or taken away.
+    PodState,
+    /// An Event tells which Pods take traffic and which do not, and what a ReplicaProfile cannot have.
+    PodStateEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -132,6 +136,8 @@ impl Purpose {
             Self::DeletionCostEvent => "deletion_cost_event",
             Self::Resize => "resize",
             Self::ResizeEvent => "resize_event",
+            Self::PodState => "pod_state",
+            Self::PodStateEvent => "pod_state_event",
             Self::Configuration => "configuration",
         }
     }
