@@ -9,9 +9,11 @@
 
 pub mod access;
 mod autoscaling;
+mod gate;
 mod history;
 pub mod metrics;
 pub mod owners;
+mod profiles;
 pub mod records;
 mod removable;
 pub mod state;
@@ -20,4 +22,4 @@ pub mod watch;
 pub use autoscaling::{ScalingObject, ScalingView, WorkloadPods};
 pub use metrics::Metrics;
 pub use records::{PLACEMENT, SCALING, WATCHED};
-pub use state::{ClusterState, Settings};
+pub use state::{ClusterState, ProfileView, Settings};

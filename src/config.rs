@@ -77,6 +77,8 @@ pub struct Config {
     pub calendar: Calendar,
     /// The file with the network of `swish-net`, where there is one.
     pub swish_net: Option<PathBuf>,
+    /// True where Pods are taken out of traffic for ReplicaProfiles.
+    pub replica_profiles: bool,
     pub metrics: crate::metrics::Settings,
     /// What the metrics provider tells; `None` where it tells nothing.
     pub metrics_provider: Option<crate::metrics_provider::Settings>,
@@ -219,6 +221,7 @@ impl Config {
             kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
+            replica_profiles: scaling.follows_profiles(),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
             overload: scheduling.overload.check(check),
             policy,

@@ -4,7 +4,9 @@
 pub(crate) mod fake_api;
 pub mod leadership;
 pub mod metrics;
+pub mod online_conditions;
 mod overload;
+mod profiles;
 mod queue;
 pub mod rounds;
 mod scale_in;
@@ -15,6 +17,7 @@ pub mod writer;
 
 pub use leadership::{Elector, Leadership, Replica};
 pub use metrics::Metrics;
+pub use online_conditions::OnlineConditions;
 pub use overload::OverloadWatch;
 pub use queue::WriteQueue;
 pub use rounds::Rounds;

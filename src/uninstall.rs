@@ -15,7 +15,7 @@ mod place;
 mod restore;
 
 pub use evenkeel_kubernetes::plan::uninstall::Extent;
-pub use gather::{gather, lapsed};
+pub use gather::{OnPods, gather, lapsed};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
 pub use leader::{lapsed_extent, living_leader};
 pub use place::{Misplaced, misplaced};

@@ -27,6 +27,7 @@ mod scenarios {
     mod outage;
     mod placement;
     mod preemption;
+    mod replica_profile;
     mod resource_metrics;
     mod scale_in;
     mod scaling;

@@ -23,6 +23,7 @@ fuzz_target!(|body: &[u8]| {
             snapshot: &opted_in(),
             policy: &POLICY,
             used: &admission::unused,
+            gates: &admission::ungated,
             now: jiff::Timestamp::UNIX_EPOCH,
         };
         let reviewed = admission::review(&request, &known);

@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Sources, yaml};
-    use evenkeel_kubernetes::admission::{Known, Request, review, unused};
+    use evenkeel_kubernetes::admission::{Known, Request, review, ungated, unused};
 
     /// The profile that the webhook gives to a Pod.
     fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &Policy) -> Option<String> {
@@ -264,6 +264,7 @@ mod tests {
             snapshot,
             policy,
             used: &unused,
+            gates: &ungated,
             now: jiff::Timestamp::UNIX_EPOCH,
         };
         review(&request, &known).profile

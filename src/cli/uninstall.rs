@@ -15,7 +15,7 @@ use super::settings::ConfigArgs;
 use crate::config::{Config, ConfigError, Writes};
 use crate::doctor::gather::read::server_time;
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
-use crate::uninstall::{self, Extent, Inventory, Misplaced, Unlisted};
+use crate::uninstall::{self, Extent, Inventory, Misplaced, OnPods, Unlisted};
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
@@ -147,8 +147,8 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
             Ok(extent) => (extent, None),
             Err(error) => (Extent::Lapsed, Some(error.to_string())),
         };
-        let gives_costs = may_give_costs(&configuration(client, args).await);
-        let mut lapsed = uninstall::lapsed(client, extent, gives_costs, now).await;
+        let on_pods = on_pods(&configuration(client, args).await);
+        let mut lapsed = uninstall::lapsed(client, extent, on_pods, now).await;
         lapsed.unseen.extend(unread.map(|why| Unlisted {
             what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
             why,
@@ -205,11 +205,14 @@ async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, U
     configuration(client, args).await.map(|config| config.kinds)
 }
 
-/// False where the configuration says that Pods are given no costs of deletion: the clean-up has no right to
-/// look at Pods then. Where it cannot be read they are looked at, and what stands in the way of that is told.
-fn may_give_costs(configuration: &Result<Config, Unlisted>) -> bool {
+/// What the configuration says is written on Pods: without any of it the clean-up has no right to look at them.
+/// Where it cannot be read they are looked at, and what stands in the way of that is told.
+fn on_pods(configuration: &Result<Config, Unlisted>) -> OnPods {
     let known = configuration.as_ref();
-    known.map_or(true, |config| config.cluster.balances_scale_in)
+    OnPods {
+        costs: known.map_or(true, |config| config.cluster.balances_scale_in),
+        states: known.map_or(true, |config| config.replica_profiles),
+    }
 }
 
 /// The configuration of the installation: the file that is named, else that of the ConfigMap.
@@ -302,7 +305,7 @@ mod tests {
     use crate::config::Sources;
 
     #[test]
-    fn costs_are_looked_for_unless_the_configuration_says_that_there_are_none() {
+    fn pods_are_looked_at_unless_the_configuration_says_that_nothing_is_on_them() {
         let parse = |text: &str| {
             let config = Config::parse(text, &Sources::default());
             config.map_err(|error| Unlisted {
@@ -310,12 +313,14 @@ mod tests {
                 why: error.to_string(),
             })
         };
-        for (text, looks) in [
-            ("scheduling: {scaleIn: off}", false),
-            ("scheduling: {scaleIn: balance}", true),
-            ("scheduling: {scaleIn: perhaps}", true),
+        for (text, costs, states) in [
+            ("scheduling: {scaleIn: off}", false, false),
+            ("scheduling: {scaleIn: balance}", true, false),
+            ("scaling: {replicaProfiles: on}", false, true),
+            ("scheduling: {scaleIn: perhaps}", true, true),
         ] {
-            assert_eq!(may_give_costs(&parse(text)), looks, "{text}");
+            let expected = OnPods { costs, states };
+            assert_eq!(on_pods(&parse(text)), expected, "{text}");
         }
     }
 }

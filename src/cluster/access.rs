@@ -41,6 +41,8 @@ pub enum Need {
     CustomKinds,
     /// Those that give Pods costs of deletion before a scale-in.
     ScaleInBalance,
+    /// Those that take Pods out of traffic for ReplicaProfiles.
+    ReplicaProfiles,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -121,12 +123,23 @@ pub fn restoring() -> Vec<Access<'static>> {
     };
     // The nodes on which a leader that is gone left taints; its Lease says that it is.
     let tainted = [right(Kind::Node), lease];
-    let costs = Access {
-        need: Need::ScaleInBalance,
+    let pods = |need| Access {
+        need,
         ..right(Kind::Pod)
     };
+    // Costs of deletion, and Pods that are out of traffic with the condition that keeps them so.
+    let condition = Access {
+        subresource: Some("status"),
+        verbs: &["patch"],
+        ..pods(Need::ReplicaProfiles)
+    };
+    let on_pods = [
+        pods(Need::ScaleInBalance),
+        pods(Need::ReplicaProfiles),
+        condition,
+    ];
     let bounded = BOUNDED.map(right).into_iter();
-    bounded.chain(tainted).chain([costs]).collect()
+    bounded.chain(tainted).chain(on_pods).collect()
 }
 
 /// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
@@ -173,12 +186,34 @@ const FURTHER: &[Access<'static>] = &[
         need: Need::ScaleInBalance,
         ..everywhere(Kind::Pod, &["patch"])
     },
+    // The states of Pods for ReplicaProfiles, with the costs that make those go first that are to go, and the
+    // condition that opens and shuts their readiness gate, which every replica writes.
+    Access {
+        need: Need::ReplicaProfiles,
+        ..everywhere(Kind::Pod, &["patch"])
+    },
+    Access {
+        need: Need::ReplicaProfiles,
+        subresource: Some("status"),
+        ..everywhere(Kind::Pod, &["patch"])
+    },
+    // Pods that stand by hold less.
+    Access {
+        need: Need::ReplicaProfiles,
+        subresource: Some("resize"),
+        ..everywhere(Kind::Pod, &["patch"])
+    },
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
     // What was made of CronHPAs.
     Access {
         subresource: Some("status"),
         ..everywhere(Kind::CronHpa, &["patch"])
+    },
+    // What was made of ReplicaProfiles.
+    Access {
+        subresource: Some("status"),
+        ..everywhere(Kind::ReplicaProfile, &["patch"])
     },
     // What Pods use of the disks: in the name of an account that may read nothing else.
     Access {

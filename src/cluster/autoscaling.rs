@@ -9,6 +9,7 @@ mod crons;
 mod custom_kinds;
 mod keys;
 mod pods;
+mod profiled;
 mod start_times;
 mod view;
 
@@ -34,6 +35,7 @@ use keys::keys_of;
 use pods::PodIndex;
 
 pub(super) use pods::WorkloadKey;
+pub(super) use profiled::ProfiledWorkload;
 
 /// The targets of scaling at one moment.
 #[derive(Debug, Clone, Default)]
@@ -238,7 +240,7 @@ impl Store {
         self.namespaces.retain(|name, _| keep(name));
     }
 
-    fn has_opted_in(&self, namespace: &str) -> bool {
+    pub(super) fn has_opted_in(&self, namespace: &str) -> bool {
         let policy = self.namespaces.get(namespace);
         policy.is_some_and(|policy| policy.enabled)
     }

@@ -15,7 +15,7 @@ use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
 /// The kinds that are watched.
-pub const WATCHED: [Kind; 11] = [
+pub const WATCHED: [Kind; 13] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -27,6 +27,8 @@ pub const WATCHED: [Kind; 11] = [
     Kind::DaemonSet,
     Kind::ScaledObject,
     Kind::CronHpa,
+    Kind::ReplicaProfile,
+    Kind::PodDisruptionBudget,
 ];
 
 /// Those that must have been listed before Pods are judged and the service is ready. ReplicaSets

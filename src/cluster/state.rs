@@ -4,6 +4,7 @@ mod claims;
 mod contacts;
 mod inner;
 mod placing;
+mod profiles;
 mod removable;
 mod scaling;
 mod second_scheduler;
@@ -11,14 +12,18 @@ mod synced;
 mod taints;
 mod used;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
+use tokio::sync::Notify;
 
-use super::autoscaling::Store;
+use super::autoscaling::{Store, WorkloadKey};
+use super::gate::Gate;
 use super::history::History;
 use super::owners::Owner;
+use super::profiles::Profiles;
 use super::records::{NamespaceRecord, WaitingPod};
 use super::removable::RemovablePods;
 use evenkeel_clock::Clock;
@@ -37,6 +42,7 @@ use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
 
 pub use contacts::NodeContact;
+pub use profiles::ProfileView;
 pub use second_scheduler::SecondScheduler;
 
 /// The settings of the cluster's state.
@@ -67,6 +73,11 @@ struct Shared {
     scaling: Mutex<Store>,
     removable: Mutex<RemovablePods>,
     history: History,
+    profiles: Mutex<Profiles>,
+    /// The workloads that profiles are about.
+    profiled: ArcSwap<HashSet<WorkloadKey>>,
+    gate: Gate,
+    condition_due: Notify,
 }
 
 impl ClusterState {
@@ -96,6 +107,10 @@ impl ClusterState {
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
             history: History::default(),
+            profiles: Mutex::default(),
+            profiled: ArcSwap::default(),
+            gate: Gate::default(),
+            condition_due: Notify::new(),
         }))
     }
 
@@ -178,6 +193,7 @@ impl ClusterState {
         self.0.history.apply(pod, &name, &demand);
         self.scaling().pods.apply(pod, name);
         self.removable().apply(pod);
+        self.apply_gated(pod);
     }
 
     /// Forgets a Pod that was deleted.
@@ -189,6 +205,7 @@ impl ClusterState {
         });
         self.scaling().pods.remove(uid);
         self.removable().remove(uid);
+        self.profiles().remove_pod(uid);
     }
 
     /// Keeps only these Pods, after a complete list.
@@ -200,6 +217,7 @@ impl ClusterState {
         });
         self.scaling().pods.retain(&keep);
         self.removable().retain(&keep);
+        self.profiles().retain_pods(&keep);
     }
 
     /// Takes a namespace as it now is.

@@ -27,8 +27,9 @@ pub use custom::{LookError, look, look_in_any_version};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
-    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
+    WatchedDisruptionBudget, WatchedNamespace, WatchedNode, WatchedPod, WatchedReplicaProfile,
+    WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
@@ -133,6 +134,12 @@ impl Watches {
         });
         all.add(Kind::CronHpa, |kind| {
             discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
+        });
+        all.add(Kind::ReplicaProfile, |kind| {
+            discovery::while_served::<WatchedReplicaProfile>(client(), watch(kind), discovery)
+        });
+        all.add(Kind::PodDisruptionBudget, |kind| {
+            objects::<WatchedDisruptionBudget>(client(), watch(kind))
         });
         for scaled in kinds {
             let watch = CustomWatch::new(scaled, client(), state, metrics, discovery);

@@ -27,6 +27,7 @@ section! {
         queries: QueriesName = QueriesName::default(),
         risk: Text = Settings::default().risk.to_string().as_str().into(),
         swish_net: Option<Text> = None,
+        replica_profiles: ReplicaProfilesName = ReplicaProfilesName::default(),
         kinds: Vec<KindSection> = Vec::new(),
     }
     /// A kind of custom resources as it is written.
@@ -43,6 +44,15 @@ pub(super) enum QueriesName {
     #[default]
     Presets,
     Any,
+}
+
+/// Whether Pods are taken out of traffic for ReplicaProfiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ReplicaProfilesName {
+    #[default]
+    Off,
+    On,
 }
 
 /// Measurements come no more often than this, and the shortest horizon is no longer.
@@ -92,6 +102,11 @@ impl ScalingSection {
         taken
     }
 
+    /// True where Pods are taken out of traffic for ReplicaProfiles.
+    pub(super) fn follows_profiles(&self) -> bool {
+        self.replica_profiles == ReplicaProfilesName::On
+    }
+
     /// The file with the network of `swish-net`.
     pub(super) fn swish_net(&self) -> Option<PathBuf> {
         self.swish_net.as_ref().map(|path| path.as_ref().into())
@@ -114,6 +129,7 @@ impl ScalingSection {
             queries,
             risk,
             swish_net: _,
+            replica_profiles: _,
             kinds: _,
         } = self;
         let interval = check.duration("scaling.interval", given);

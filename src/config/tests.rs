@@ -145,6 +145,7 @@ fn every_field_of_the_complete_example_is_read() {
     );
     let network = Path::new("/models/many.safetensors");
     assert_eq!(config.swish_net.as_deref(), Some(network));
+    assert!(config.replica_profiles);
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(

@@ -1,5 +1,6 @@
 //! Metrics of the writer and the election.
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -72,6 +73,21 @@ pub struct Metrics {
     balanced_scale_ins: Counter,
     waiting_scale_ins: Gauge,
     unbalanced_scale_ins: Family<Unbalanced, Counter>,
+    replica_profiles: Family<ProfileLabels, Gauge>,
+    online_conditions: Family<ConditionLabels, Counter>,
+    online_gate: Gauge,
+    awaited_conditions: Gauge,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProfileLabels {
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ConditionLabels {
+    status: &'static str,
+    outcome: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -112,6 +128,26 @@ impl Metrics {
             "deletion_cost_pods",
             "Pods that carry a cost of deletion of Evenkeel",
             self.marked_pods.clone(),
+        );
+        registry.register(
+            "replica_profiles",
+            "ReplicaProfiles by what stands against them, Followed where nothing does",
+            self.replica_profiles.clone(),
+        );
+        registry.register(
+            "online_conditions",
+            "Writes of the condition that opens or shuts the readiness gate of a Pod",
+            self.online_conditions.clone(),
+        );
+        registry.register(
+            "online_gate_given",
+            "1 while this replica gives new Pods of ReplicaProfiles the readiness gate",
+            self.online_gate.clone(),
+        );
+        registry.register(
+            "online_conditions_awaited",
+            "Pods whose condition for the readiness gate is to be written",
+            self.awaited_conditions.clone(),
         );
         registry.register(
             "scale_ins_balanced",
@@ -171,6 +207,27 @@ impl Metrics {
     pub(super) fn unbalanced_scale_in(&self, reason: &'static str) {
         let labels = Unbalanced { reason };
         self.unbalanced_scale_ins.get_or_create(&labels).inc();
+    }
+
+    /// Shows the profiles by what stands against them.
+    pub(super) fn profiles(&self, states: &HashMap<&'static str, i64>) {
+        self.replica_profiles.clear();
+        for (&state, &count) in states {
+            let labels = ProfileLabels { state };
+            self.replica_profiles.get_or_create(&labels).set(count);
+        }
+    }
+
+    pub(super) fn online_condition(&self, status: &'static str, outcome: Outcome) {
+        let outcome = outcome.as_str();
+        let labels = ConditionLabels { status, outcome };
+        self.online_conditions.get_or_create(&labels).inc();
+    }
+
+    pub(super) fn online_gate(&self, is_given: bool, awaited: usize) {
+        self.online_gate.set(i64::from(is_given));
+        self.awaited_conditions
+            .set(i64::try_from(awaited).unwrap_or(i64::MAX));
     }
 
     pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::leadership::Leadership;
 use super::metrics::Metrics;
 use super::overload::{self, OverloadWatch};
+use super::profiles::{self, ProfileRounds};
 use super::queue::WriteQueue;
 use super::scale_in::{self, Costs, ScaleIns};
 use super::switch::{WriteSwitch, Writes};
@@ -45,6 +46,8 @@ pub struct Rounds {
     pub overload: OverloadWatch,
     /// The scale-ins before which Pods are given costs of deletion, where they are.
     pub scale_ins: Option<ScaleIns>,
+    /// True where Pods are taken out of traffic for ReplicaProfiles.
+    pub follows_profiles: bool,
     /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
     /// The leadership, without which nothing is planned.
@@ -62,6 +65,7 @@ struct Memory {
     wake: Wake,
     tainting: Tainting,
     scale_in: scale_in::Memory,
+    profiles: profiles::Memory,
 }
 
 impl Rounds {
@@ -114,12 +118,14 @@ impl Rounds {
         if writes != Writes::Enabled {
             self.put_all(overload::restored(writes, &nodes));
             self.put_all(scale_in::restored(writes, &self.cluster));
+            self.put_all(profiles::restored(writes, &self.cluster, now));
             return;
         }
         let Memory {
             wake,
             tainting,
             scale_in,
+            profiles,
         } = memory;
         let failed = self.queue.take_failed();
         if failed.iter().any(|object| object.is(Kind::Node)) {
@@ -129,8 +135,25 @@ impl Rounds {
         self.mirror();
         let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
         self.put_all(taints);
+        self.follow_profiles(profiles, now).await;
         self.give_costs(scale_in, failed, now).await;
         self.tell(now);
+    }
+
+    /// Brings the Pods of ReplicaProfiles in line with them.
+    async fn follow_profiles(&self, memory: &mut profiles::Memory, now: Timestamp) {
+        let rounds = ProfileRounds {
+            cluster: self.cluster.clone(),
+            is_enabled: self.follows_profiles,
+            reporter: self.identity.clone(),
+            metrics: self.metrics.clone(),
+        };
+        let worked = work(std::mem::take(memory), move |memory| {
+            rounds.plan(memory, now)
+        });
+        let writes;
+        (*memory, writes) = worked.await;
+        self.put_all(writes);
     }
 
     /// Says who goes first in scale-ins, which takes some passes over Pods and nodes.

@@ -19,6 +19,7 @@ use super::metrics::Metrics;
 use super::switch::Writes;
 use crate::cluster::ClusterState;
 use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::deletion_cost::Ground;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::deletion_cost::{
     self, Around, Chosen, Due, Rounds, Situation, Unchosen, choose, clear, count_to_mark, looks,
@@ -93,8 +94,13 @@ impl Costs {
         failed: &HashSet<ObjectRef>,
         now: Timestamp,
     ) -> Plan {
-        let marked = self.cluster.marked_pods();
+        let mut marked = self.cluster.marked_pods();
         self.metrics.marked_pods(marked.len());
+        // Those that are to go by a ReplicaProfile are its own to mark.
+        marked.retain(|pod| {
+            let given = pod.mark.given();
+            given.is_none_or(|given| given.ground != Ground::CutOff)
+        });
         let Some(scale_ins) = &self.scale_ins else {
             let mut writes = clear(&marked, Purpose::DeletionCost);
             at_most(CLEARS, &mut writes, failed);

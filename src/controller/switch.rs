@@ -52,6 +52,10 @@ impl Writes {
             | Purpose::OverloadEvent
             | Purpose::DeletionCost
             | Purpose::DeletionCostEvent
+            | Purpose::Resize
+            | Purpose::ResizeEvent
+            | Purpose::PodState
+            | Purpose::PodStateEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

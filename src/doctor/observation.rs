@@ -136,6 +136,9 @@ pub struct Right {
     /// Only needed where Pods are given costs of deletion.
     #[serde(default)]
     pub for_scale_in_balance: bool,
+    /// Only needed where Pods are taken out of traffic.
+    #[serde(default)]
+    pub for_replica_profiles: bool,
     /// Only needed where external metrics are served.
     #[serde(default)]
     pub for_external_metrics: bool,

@@ -13,7 +13,7 @@ use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
 use crate::cluster::watch::{self, Further, LeaseName, Watches};
 use crate::controller::scaling::{self, Past, Scaling};
-use crate::controller::{Elector, Leadership, Rounds, WriteQueue, Writer};
+use crate::controller::{Elector, Leadership, OnlineConditions, Rounds, WriteQueue, Writer};
 use crate::server::Condition;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
@@ -47,6 +47,17 @@ pub(super) fn start(
     );
     lasting(tasks, "writer", cancel, writer.run(cancel.clone()));
     rounds(parts, &queue, leadership.clone(), cancel, tasks);
+    let conditions = OnlineConditions {
+        client: client.clone(),
+        cluster: parts.cluster.clone(),
+        leadership: leadership.clone(),
+        switch: parts.switch.clone(),
+        is_enabled: config.replica_profiles,
+        namespace: parts.replica.namespace.clone(),
+        metrics: parts.instruments.controller.clone(),
+    };
+    let conditions = conditions.run(cancel.clone());
+    lasting(tasks, "writer of conditions", cancel, conditions);
     let scaling = Scaling {
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
@@ -155,6 +166,7 @@ fn rounds(
         wake: parts.config.wake,
         overload: parts.overload.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
+        follows_profiles: parts.config.replica_profiles,
         queue: queue.clone(),
         leadership,
         switch: parts.switch.clone(),

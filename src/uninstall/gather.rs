@@ -10,7 +10,7 @@ use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
 use crate::cluster::watch::{LookError, look_in_any_version};
 use crate::doctor::gather::read::{for_each, list};
 use crate::doctor::{Seen, Unseen};
-use evenkeel_kubernetes::annotations::ENABLED;
+use evenkeel_kubernetes::annotations::ONLINE;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
@@ -68,27 +68,33 @@ pub async fn gather(
 
 /// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
 /// should have put them back is gone; and where no leader has been for as long, tainted nodes, and Pods with
-/// costs of deletion where those are given at all (`gives_costs`).
-pub async fn lapsed(
-    client: &Client,
-    extent: Extent,
-    gives_costs: bool,
-    now: Timestamp,
-) -> Inventory {
+/// costs of deletion where those are given at all. Where Pods are taken out of traffic, those too whose readiness
+/// gate nobody opens.
+pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Timestamp) -> Inventory {
     let mut found = Inventory::default();
     let look = Look { extent, now };
     for kind in BOUNDED {
         marked(client, kind, look, &mut found).await;
     }
-    if extent == Extent::Abandoned {
+    let is_abandoned = extent == Extent::Abandoned;
+    if is_abandoned {
         marked(client, Kind::Node, look, &mut found).await;
-        if gives_costs {
-            marked(client, Kind::Pod, look, &mut found).await;
-        }
+    }
+    if on_pods.states || (is_abandoned && on_pods.costs) {
+        marked(client, Kind::Pod, look, &mut found).await;
     }
     found.marks.retain(|mark| mark.is_due);
     found.yours.clear();
     found
+}
+
+/// What an installation writes on Pods, as far as its configuration tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnPods {
+    /// Costs of deletion.
+    pub costs: bool,
+    /// States, for ReplicaProfiles.
+    pub states: bool,
 }
 
 /// What is looked for, and when.
@@ -109,8 +115,9 @@ async fn marked(client: &Client, kind: Kind, look: Look, found: &mut Inventory) 
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
     let mut noted = Inventory::default();
     let note = |object: DynamicObject| note(kind, &object, look, &mut noted);
-    // Bounds and taints stand in specs.
-    let read = if kind.bounds_fields().is_some() || kind == Kind::Node {
+    // Bounds and taints stand in specs, and whether a readiness gate is open in spec and status.
+    let is_whole = kind.bounds_fields().is_some() || matches!(kind, Kind::Node | Kind::Pod);
+    let read = if is_whole {
         for_each(&api, ListParams::default(), note).await
     } else {
         metadata(&api, note).await
@@ -177,7 +184,8 @@ fn note(kind: Kind, of: &DynamicObject, look: Look, found: &mut Inventory) {
         damaged,
         is_due,
         annotations: traces.annotations,
-        label: traces.label.then_some(ENABLED),
+        label: traces.label,
+        shut_gate: traces.shut.map(|_| ONLINE),
         taints: traces.taints,
         outcome: None,
     });

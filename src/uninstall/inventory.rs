@@ -67,9 +67,12 @@ pub struct Mark {
     /// Annotations that Evenkeel wrote, beside the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<&'static str>,
-    /// The label that mirrors an annotation.
+    /// The label that mirrors an annotation, or says that a Pod is out of traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<&'static str>,
+    /// The readiness gate that keeps a Pod out of traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shut_gate: Option<&'static str>,
     /// Taints that Evenkeel set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<String>,

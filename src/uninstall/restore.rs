@@ -4,11 +4,15 @@
 use jiff::Timestamp;
 use kube::api::{DynamicObject, Patch};
 use kube::{Api, Client};
+use serde::Deserialize as _;
 use serde_json::json;
 
 use super::inventory::{Mark, Outcome};
 use crate::controller::writer::{by_us, is_lost_race};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::online_condition;
 use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
+use evenkeel_kubernetes::pod::Pod;
 
 /// The number of attempts, each lost to somebody who was faster.
 const TRIES: usize = 8;
@@ -40,14 +44,31 @@ async fn attempt(
     extent: Extent,
     now: Timestamp,
 ) -> kube::Result<Outcome> {
-    let object = api.get(&mark.object.name).await?;
+    let name = mark.object.name.as_str();
+    let object = api.get(name).await?;
     let Ok(change) = patch(mark.kind, &json!(object), extent, now) else {
         return Ok(Outcome::LeftAlone);
     };
     let Some(change) = change else {
         return Ok(Outcome::Gone);
     };
-    let change = Patch::<()>::Json(change.to_patch());
-    api.patch(&mark.object.name, &by_us(), &change).await?;
+    let mut after = object;
+    if !change.is_empty() {
+        let change = Patch::<()>::Json(change.to_patch());
+        after = api.patch(name, &by_us(), &change).await?;
+    }
+    if mark.kind == Kind::Pod {
+        open(api, &after, now).await?;
+    }
     Ok(Outcome::Restored)
+}
+
+/// Opens the readiness gate of a Pod, whose condition nobody else is left to write.
+async fn open(api: &Api<DynamicObject>, pod: &DynamicObject, now: Timestamp) -> kube::Result<()> {
+    let read = Pod::deserialize(json!(pod)).map_err(kube::Error::SerdeError)?;
+    if let Some(patch) = online_condition::patch(&read, now) {
+        let opened = Patch::Strategic(patch.body);
+        api.patch_status(read.name(), &by_us(), &opened).await?;
+    }
+    Ok(())
 }

@@ -19,7 +19,7 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, unused};
+use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, ungated, unused};
 use evenkeel_kubernetes::demand::{self, DemandSource};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
@@ -479,6 +479,7 @@ fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
             snapshot: &snapshot,
             policy: &policy(),
             used: &unused,
+            gates: &ungated,
             now: clock::now(),
         };
         let reviewed = review(&request, &known);

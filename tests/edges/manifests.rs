@@ -38,7 +38,8 @@ mod code {
         PREEMPT, PRIORITIZE, READYZ,
     };
     pub(super) use evenkeel_kubernetes::annotations::{
-        BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, SCALING_STATUS,
+        BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, ONLINE, POD_DELETION_COST, POD_STATE,
+        SCALING_STATUS,
     };
 }
 
@@ -796,7 +797,10 @@ fn writes_are_narrowed_to_what_is_written() {
             .filter(|word| !resources.contains(word))
             .collect::<BTreeSet<_>>()
     };
-    assert_eq!(variable("ownLabels"), BTreeSet::from([code::ENABLED]));
+    assert_eq!(
+        variable("ownLabels"),
+        BTreeSet::from([code::ENABLED, code::POD_STATE])
+    );
     let annotations = [
         code::HEADROOM_RETURNED,
         code::BOUNDS,
@@ -1333,6 +1337,43 @@ fn pods_are_given_costs_of_deletion_only_with_their_component() {
     let job = &restoring(&objects)["spec"]["containers"][0]["env"];
     let switch = named(job, "EVENKEEL_SCHEDULING_SCALE_IN");
     assert_eq!(switch["value"], "balance");
+}
+
+/// Whoever may patch the status of any Pod can take it out of any Service.
+#[test]
+fn pods_are_taken_out_of_traffic_only_with_their_component() {
+    assert!(!configuration(&base()).replica_profiles);
+    let Some(objects) = built("deploy/overlays/replica-profiles") else {
+        return;
+    };
+    assert!(configuration(&objects).replica_profiles);
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(access(Identity::Service, Need::ReplicaProfiles));
+    assert_eq!(granted(&objects, Identity::Service), service);
+    let mut clean_up = cleaning(Need::Always);
+    clean_up.extend(cleaning(Need::ReplicaProfiles));
+    assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
+    for policy in ["evenkeel-writes", "evenkeel-restores"] {
+        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
+        let rules = policy["matchConstraints"]["resourceRules"]
+            .as_array()
+            .unwrap();
+        let of_pods = rules
+            .iter()
+            .flat_map(|rule| strings(&rule["resources"]))
+            .filter(|resource| resource.starts_with("pods"));
+        let guarded: BTreeSet<String> = of_pods.collect();
+        for resource in ["pods", "pods/status"] {
+            assert!(guarded.contains(resource), "{guarded:?}");
+        }
+        let text = policy.to_string();
+        assert!(text.contains(code::ONLINE) && text.contains(code::POD_STATE));
+    }
+    let job = &restoring(&objects)["spec"]["containers"][0]["env"];
+    let switch = named(job, "EVENKEEL_SCALING_REPLICA_PROFILES");
+    assert_eq!(switch["value"], "on");
 }
 
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.

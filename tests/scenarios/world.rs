@@ -220,6 +220,14 @@ impl<'a> World<'a> {
             .await
     }
 
+    /// Starts a replica that takes Pods out of traffic for ReplicaProfiles, with the rights of the component
+    /// that [`manifests::grant`] gives; the one that is called or another.
+    pub(crate) async fn serve_profiles(&self, name: &str, is_called: bool) -> Evenkeel {
+        let port = if is_called { self.port } else { free_port() };
+        let ours = json!({"scaling": {"replicaProfiles": "on"}});
+        self.replica_with(name, port, "1s", &ours).await
+    }
+
     async fn may_scale_rollouts(&self) -> Result<(), String> {
         let review = json!({"spec": {
             "user": format!("system:serviceaccount:{NAMESPACE}:evenkeel"),

@@ -5,6 +5,7 @@
 
 mod configuration;
 mod faults;
+mod profiles;
 mod signals;
 
 use std::collections::BTreeMap;

@@ -15,4 +15,5 @@ pub mod placement;
 pub mod profile;
 pub mod random;
 pub mod scaling;
+pub mod tuning;
 pub mod units;

@@ -6,6 +6,7 @@
 
 pub mod balance;
 pub mod deletion_cost;
+pub mod deletion_order;
 pub mod headroom;
 pub mod in_tree;
 pub mod node_forecast;

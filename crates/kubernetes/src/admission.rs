@@ -1,7 +1,7 @@
 //! The admission webhook: from an AdmissionReview and a snapshot to a response.
 //!
 //! A review is a pure function. Its patch only adds annotations (and, where configured, names the
-//! scheduler), by operations that cannot fail on the Pod at hand; it is nevertheless applied to
+//! scheduler, and a readiness gate where a ReplicaProfile asks for one), by operations that cannot fail on the Pod at hand; it is nevertheless applied to
 //! the Pod here before it is sent, because the API server refuses a Pod whose patch does not
 //! apply, whatever the failure policy says. Reviewing the patched Pod again changes nothing.
 
@@ -9,5 +9,5 @@ pub mod patch;
 pub mod review;
 pub mod wire;
 
-pub use review::{Known, Outcome, Reviewed, review, unused};
+pub use review::{Gates, Known, Outcome, Reviewed, review, ungated, unused};
 pub use wire::{Request, WireError};

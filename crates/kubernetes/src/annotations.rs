@@ -79,6 +79,23 @@ pub const DELETION_COST: &str = "evenkeel.dev/deletion-cost";
 /// On a Pod, read by its ReplicaSet's controller: of ready Pods those with the lowest are deleted first.
 pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
+/// On a namespace or a workload: how far the tuning of its Pods goes.
+pub const TUNING: &str = "evenkeel.dev/tuning";
+/// On a workload: the least cpu and memory that tuning may give a container.
+pub(crate) const MIN_ALLOWED: &str = "evenkeel.dev/min-allowed";
+/// On a workload: the most cpu and memory that tuning may give a container.
+pub(crate) const MAX_ALLOWED: &str = "evenkeel.dev/max-allowed";
+/// On a workload: `true` lets containers be resized that are started anew for it.
+pub(crate) const RESIZE_RESTARTS: &str = "evenkeel.dev/resize-restarts";
+/// On a workload, written: what its Pods are told to have, and what stands against it.
+pub const TUNING_STATUS: &str = "evenkeel.dev/tuning-status";
+/// On a Pod, written: the resources that it was made with, and those that it was resized to.
+pub const RESIZED: &str = "evenkeel.dev/resized";
+/// On a Pod, a label, written: its state where it takes no traffic, `Cutoff` or `Standby`.
+pub const POD_STATE: &str = "evenkeel.dev/pod-state";
+/// A readiness gate of Pods and the condition that opens it: whether the Pod takes traffic.
+pub const ONLINE: &str = "evenkeel.dev/online";
+
 /// The prefix of the annotations by which KEDA's ScaledObjects are paused.
 const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
 
@@ -242,6 +259,14 @@ mod tests {
             BOUNDS,
             SCALING_STATUS,
             DELETION_COST,
+            TUNING,
+            MIN_ALLOWED,
+            MAX_ALLOWED,
+            RESIZE_RESTARTS,
+            TUNING_STATUS,
+            RESIZED,
+            POD_STATE,
+            ONLINE,
         ] {
             assert!(key.starts_with(PREFIX), "{key}");
         }

@@ -3,7 +3,9 @@
 //! They are written by hand: a schema that is derived from types would bring a library and its macros
 //! into every build, and could say neither what a rule means nor what is accepted instead.
 
+mod columns;
 mod cron_hpa;
+mod replica_profile;
 mod schema;
 
 use serde_json::{Value, json};
@@ -13,12 +15,21 @@ use crate::kinds::Kind;
 /// All definitions, in the order in which they are installed.
 #[must_use]
 pub fn definitions() -> Vec<Value> {
-    vec![definition(&CustomResource {
-        kind: Kind::CronHpa,
-        short_name: "chpa",
-        schema: cron_hpa::schema(),
-        columns: cron_hpa::columns(),
-    })]
+    let all = [
+        CustomResource {
+            kind: Kind::CronHpa,
+            short_name: "chpa",
+            schema: cron_hpa::schema(),
+            columns: cron_hpa::columns(),
+        },
+        CustomResource {
+            kind: Kind::ReplicaProfile,
+            short_name: "rp",
+            schema: replica_profile::schema(),
+            columns: replica_profile::columns(),
+        },
+    ];
+    all.iter().map(definition).collect()
 }
 
 /// The paths of the fields of a custom resource that its definition does not know, and the API server
@@ -106,6 +117,7 @@ mod tests {
 
     use super::*;
     use crate::cron_hpa::{CronHpaSpec, CronHpaStatus};
+    use crate::replica_profile::{ReplicaProfileSpec, ReplicaProfileStatus};
 
     fn properties(schema: &Value) -> BTreeSet<String> {
         let properties = schema["properties"].as_object().unwrap();
@@ -150,6 +162,40 @@ mod tests {
             assert_eq!(found, keys(&whole[reference]));
         }
         let status = serde_json::to_value(CronHpaStatus::default()).unwrap();
+        assert_eq!(properties(&schema["properties"]["status"]), keys(&status));
+    }
+
+    #[test]
+    fn a_replica_profile_has_the_fields_that_are_read_and_written() {
+        let schema = replica_profile::schema();
+        let whole: ReplicaProfileSpec = serde_json::from_value(json!({
+            "scaleTargetRef": {"apiVersion": "a", "kind": "b", "name": "c"},
+            "onlineReplicas": 1, "cutoffReplicas": 2, "standbyReplicas": 3, "paused": true,
+            "allowedScalingDirection": "Up",
+            "behavior": {"podSorter": {"type": "a"}, "podTrafficController": {"type": "b"},
+                "drainSeconds": 4},
+        }))
+        .unwrap();
+        let whole = serde_json::to_value(whole).unwrap();
+        let spec = &schema["properties"]["spec"];
+        assert_eq!(properties(spec), keys(&whole));
+        for (path, inner) in [
+            ("/scaleTargetRef", "/scaleTargetRef"),
+            ("/behavior", "/behavior"),
+            ("/behavior/properties/podSorter", "/behavior/podSorter"),
+            (
+                "/behavior/properties/podTrafficController",
+                "/behavior/podTrafficController",
+            ),
+        ] {
+            let known = spec["properties"].pointer(path).unwrap();
+            assert_eq!(
+                properties(known),
+                keys(whole.pointer(inner).unwrap()),
+                "{path}"
+            );
+        }
+        let status = serde_json::to_value(ReplicaProfileStatus::default()).unwrap();
         assert_eq!(properties(&schema["properties"]["status"]), keys(&status));
     }
 

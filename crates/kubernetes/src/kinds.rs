@@ -122,6 +122,7 @@ kinds! {
     HorizontalPodAutoscaler = "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
     ScaledObject = "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
     CronHpa = "autoscaling.evenkeel.dev" "v1alpha1" "CronHPA" "cronhpas";
+    ReplicaProfile = "autoscaling.evenkeel.dev" "v1alpha1" "ReplicaProfile" "replicaprofiles";
     CustomResourceDefinition = "apiextensions.k8s.io" "v1" "CustomResourceDefinition" "customresourcedefinitions";
     NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
     PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
@@ -130,6 +131,8 @@ kinds! {
     MetricSeries = "metrics.evenkeel.dev" "v1alpha1" "SeriesList" "series";
     Event = "events.k8s.io" "v1" "Event" "events";
     Lease = "coordination.k8s.io" "v1" "Lease" "leases";
+    LimitRange = "" "v1" "LimitRange" "limitranges";
+    ResourceQuota = "" "v1" "ResourceQuota" "resourcequotas";
     PodDisruptionBudget = "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
     NetworkPolicy = "networking.k8s.io" "v1" "NetworkPolicy" "networkpolicies";
     Role = "rbac.authorization.k8s.io" "v1" "Role" "roles";

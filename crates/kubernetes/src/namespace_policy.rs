@@ -10,8 +10,10 @@ use super::annotations::{
 };
 use super::duration;
 use super::scaling_policy::{ACCEPTED_RISK, SCALING_MODE};
+use super::tuning_policy::TUNING_MODE;
 use evenkeel_core::placement::{NoHeadroom, Policy};
 use evenkeel_core::scaling::{Mode, Risk};
+use evenkeel_core::tuning;
 use evenkeel_core::units::Ratio;
 
 /// The time for which a Pod is refused before the least loaded nodes take it all the same.
@@ -38,6 +40,8 @@ pub struct NamespacePolicy {
     pub scaling: Option<Mode>,
     /// The risk of scaling targets that do not name theirs.
     pub risk: Option<Risk>,
+    /// How far the Pods of workloads are tuned that do not say so.
+    pub tuning: Option<tuning::Mode>,
 }
 
 impl NamespacePolicy {
@@ -53,6 +57,7 @@ impl NamespacePolicy {
             relax_after: RELAX.read(annotations, &mut invalid),
             scaling: SCALING_MODE.read(annotations, &mut invalid),
             risk: ACCEPTED_RISK.read(annotations, &mut invalid),
+            tuning: TUNING_MODE.read(annotations, &mut invalid),
         };
         (policy, invalid)
     }
@@ -96,7 +101,7 @@ const RELAX: Reader<RelaxAfter> = Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotations::{RISK, SCALING};
+    use crate::annotations::{RISK, SCALING, TUNING};
 
     fn parse(annotations: &[(&str, &str)]) -> (NamespacePolicy, Vec<&'static str>) {
         let annotations = annotations
@@ -126,6 +131,7 @@ mod tests {
             (RELAX_AFTER, "1h30m"),
             (SCALING, "floor"),
             (RISK, "2%"),
+            (TUNING, "on"),
         ]);
         let expected = NamespacePolicy {
             enabled: true,
@@ -135,6 +141,7 @@ mod tests {
             relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
             scaling: Some(Mode::Floor),
             risk: Risk::new(0.02).ok(),
+            tuning: Some(tuning::Mode::On),
         };
         assert_eq!((policy, invalid), (expected, vec![]));
         assert_eq!(
@@ -157,6 +164,7 @@ mod tests {
             (RELAX_AFTER, "5"),
             (SCALING, "on"),
             (RISK, "50%"),
+            (TUNING, "auto"),
         ]);
         assert_eq!(policy, NamespacePolicy::default());
         assert_eq!(
@@ -168,7 +176,8 @@ mod tests {
                 NO_HEADROOM,
                 RELAX_AFTER,
                 SCALING,
-                RISK
+                RISK,
+                TUNING
             ]
         );
         assert!(parse(&[(ENABLED, "true"), (HEADROOM, "2")]).0.enabled);

@@ -14,6 +14,8 @@ use crate::kinds::Kind;
 /// The subresource through which replicas are read and set whatever the kind.
 const SCALE: &str = "scale";
 
+/// The subresource through which the resources of a running Pod are changed.
+const RESIZE: &str = "resize";
 /// The subresource through which a status is written.
 const STATUS: &str = "status";
 
@@ -69,6 +71,13 @@ impl ObjectRef {
     #[must_use]
     pub fn status(mut self) -> Self {
         self.subresource = Some(STATUS.into());
+        self
+    }
+
+    /// The subresource `resize` of a Pod.
+    #[must_use]
+    pub fn resize(mut self) -> Self {
+        self.subresource = Some(RESIZE.into());
         self
     }
 

@@ -7,17 +7,24 @@ mod topology_spread;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::annotations::{MIRROR, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP};
+use super::annotations::{
+    MIRROR, ONLINE, POD_STATE, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP,
+};
 use super::json::{lenient, list, null_is_default};
 use super::meta::{AllLabels, Meta};
 use super::resource_list::ResourceList;
 use evenkeel_core::placement::node_table::PodFacts;
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::scaling::replica_profile::PodState;
+use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, Resources};
 
 pub use readiness::start_time;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
 pub use topology_spread::TopologySpread;
+
+/// The policy of resizing by which a container is started anew.
+const RESTART_CONTAINER: &str = "RestartContainer";
 
 /// A Pod, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -88,6 +95,28 @@ pub struct PodSpec {
     /// How it is to be spread over domains such as zones.
     #[serde(deserialize_with = "list")]
     pub topology_spread_constraints: Vec<TopologySpread>,
+    /// The conditions without which it is not ready.
+    #[serde(deserialize_with = "list")]
+    pub readiness_gates: Vec<ReadinessGate>,
+    /// The operating system that it says to need.
+    #[serde(deserialize_with = "lenient")]
+    pub os: Option<OperatingSystem>,
+}
+
+/// A condition without which a Pod is not ready.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ReadinessGate {
+    #[serde(deserialize_with = "null_is_default")]
+    pub condition_type: String,
+}
+
+/// The operating system of a Pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OperatingSystem {
+    #[serde(deserialize_with = "null_is_default")]
+    pub name: String,
 }
 
 /// One container of a Pod.
@@ -101,6 +130,30 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.
     pub restart_policy: Option<RestartPolicy>,
+    /// What becomes of it where its resources change; a resource that is not named goes without a restart.
+    #[serde(deserialize_with = "list")]
+    pub resize_policy: Vec<ResizePolicy>,
+}
+
+/// What becomes of a container where one resource of it changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResizePolicy {
+    #[serde(deserialize_with = "null_is_default")]
+    pub resource_name: String,
+    #[serde(deserialize_with = "null_is_default")]
+    pub restart_policy: String,
+}
+
+impl Container {
+    /// True where a change of this resource starts the container anew.
+    #[must_use]
+    pub fn restarts_for(&self, resource: TunedResource) -> bool {
+        let mut policies = self.resize_policy.iter();
+        policies.any(|policy| {
+            policy.resource_name == resource.as_str() && policy.restart_policy == RESTART_CONTAINER
+        })
+    }
 }
 
 /// The rule by which a container that has ended is started again.
@@ -195,6 +248,21 @@ impl Pod {
             self.spec.priority_class_name.as_deref(),
             Some("system-cluster-critical" | "system-node-critical")
         )
+    }
+
+    /// True where it is not ready without the condition that says whether it takes traffic.
+    #[must_use]
+    pub fn is_gated(&self) -> bool {
+        let mut gates = self.spec.readiness_gates.iter();
+        gates.any(|gate| gate.condition_type == ONLINE)
+    }
+
+    /// Its state by its label; what is no state takes traffic.
+    #[must_use]
+    pub fn state(&self) -> PodState {
+        let label = self.labels.get(POD_STATE);
+        let state = label.and_then(|label| PodState::parse(label));
+        state.unwrap_or_default()
     }
 
     /// True once all of its containers have ended for good, so that it uses nothing any more.
@@ -337,6 +405,39 @@ mod tests {
         ] {
             let classed = pod(json!({"spec": {"priorityClassName": class}}));
             assert_eq!(classed.is_system_critical(), critical, "{class}");
+        }
+    }
+
+    #[test]
+    fn a_state_is_that_of_the_label_and_a_gate_that_of_the_condition() {
+        for (label, state) in [
+            (json!({}), PodState::Online),
+            (
+                json!({"evenkeel.dev/pod-state": "Cutoff"}),
+                PodState::Cutoff,
+            ),
+            (
+                json!({"evenkeel.dev/pod-state": "Standby"}),
+                PodState::Standby,
+            ),
+            (
+                json!({"evenkeel.dev/pod-state": "cutoff"}),
+                PodState::Online,
+            ),
+        ] {
+            let found = pod(json!({"metadata": {"labels": label}}));
+            assert_eq!(found.state(), state, "{label}");
+        }
+        for (gates, is_gated) in [
+            (json!(null), false),
+            (json!([null, {"conditionType": "example.com/a"}]), false),
+            (
+                json!([{"conditionType": "example.com/a"}, {"conditionType": "evenkeel.dev/online"}]),
+                true,
+            ),
+        ] {
+            let found = pod(json!({"spec": {"readinessGates": gates}}));
+            assert_eq!(found.is_gated(), is_gated, "{gates}");
         }
     }
 

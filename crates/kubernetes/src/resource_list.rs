@@ -7,7 +7,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-use evenkeel_core::units::{Bytes, MilliCpu, Quantity};
+use evenkeel_core::tuning::TunedResource;
+use evenkeel_core::units::{Amount, Bytes, MilliCpu, Quantity};
 
 /// Quantities of cpu, memory and ephemeral storage, each where it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,6 +19,24 @@ pub struct ResourceList {
 }
 
 impl ResourceList {
+    /// The amount of a resource that can be resized, in its base unit.
+    #[must_use]
+    pub fn tuned(&self, resource: TunedResource) -> Option<Amount> {
+        match resource {
+            TunedResource::Cpu => self.cpu().map(Amount::from),
+            TunedResource::Memory => self.memory().map(Amount::from),
+        }
+    }
+
+    /// Gives a resource that can be resized another amount.
+    pub fn set_tuned(&mut self, resource: TunedResource, amount: Option<Amount>) {
+        let base = amount.map(Amount::get);
+        match resource {
+            TunedResource::Cpu => self.cpu = base,
+            TunedResource::Memory => self.memory = base.map(|bytes| bytes.saturating_mul(1000)),
+        }
+    }
+
     #[must_use]
     pub fn cpu(&self) -> Option<MilliCpu> {
         self.cpu.map(MilliCpu)

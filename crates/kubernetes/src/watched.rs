@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::{apps, autoscaling, core::v1};
+use k8s_openapi::api::{apps, autoscaling, core::v1, policy};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::ApiResource;
 use serde::{Deserialize, Deserializer};
@@ -13,11 +13,13 @@ use serde::{Deserialize, Deserializer};
 use super::autoscaler::Autoscaler;
 use super::cron_hpa::CronHpa;
 use super::custom_kind::CustomObject;
+use super::disruption_budget::DisruptionBudget;
 use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
 use super::node::Node;
 use super::pod::Pod;
+use super::replica_profile::ReplicaProfile;
 use super::scaled_object::ScaledObject;
 use super::workload::Workload;
 
@@ -148,6 +150,23 @@ resource!(
     Kind::CronHpa.plural().into()
 );
 watched!(
+    /// A ReplicaProfile in a watch.
+    WatchedReplicaProfile, profile: ReplicaProfile, read by ReplicaProfile::deserialize
+);
+resource!(
+    WatchedReplicaProfile,
+    kube_core::NamespaceResourceScope,
+    Kind::ReplicaProfile.as_str().into(),
+    Kind::ReplicaProfile.group().into(),
+    Kind::ReplicaProfile.version().into(),
+    Kind::ReplicaProfile.plural().into()
+);
+watched!(
+    /// A PodDisruptionBudget in a watch.
+    WatchedDisruptionBudget, budget: DisruptionBudget, read by DisruptionBudget::deserialize
+);
+resource!(WatchedDisruptionBudget as policy::v1::PodDisruptionBudget);
+watched!(
     /// A KEDA ScaledObject in a watch.
     WatchedScaledObject, scaled_object: ScaledObject, read by ScaledObject::deserialize
 );
@@ -241,6 +260,14 @@ mod tests {
         assert_eq!(
             WatchedScaledObject::url_path(&(), Some("a")),
             "/apis/keda.sh/v1alpha1/namespaces/a/scaledobjects"
+        );
+        assert_eq!(
+            WatchedReplicaProfile::url_path(&(), None),
+            "/apis/autoscaling.evenkeel.dev/v1alpha1/replicaprofiles"
+        );
+        assert_eq!(
+            WatchedDisruptionBudget::url_path(&(), None),
+            "/apis/policy/v1/poddisruptionbudgets"
         );
         assert_eq!(
             WatchedCronHpa::url_path(&(), None),

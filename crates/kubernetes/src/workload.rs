@@ -7,6 +7,7 @@ use super::custom_kind::{CustomKind, CustomObject};
 use super::json::{lenient, null_is_default};
 use super::kinds::Kind;
 use super::meta::Meta;
+use super::rolling_update::{Rollout, WrittenRollout};
 use super::selector::WrittenSelector;
 
 /// A workload that is watched.
@@ -21,6 +22,8 @@ pub struct Workload {
     /// `spec.selector` in the form of queries, such as `app=web,tier in (a,b)`, of a custom resource the
     /// one of its Scale; `None` where it is missing or none.
     pub selector: Option<Box<str>>,
+    /// How it replaces and waits for its Pods.
+    pub rollout: Rollout,
     /// What only a custom resource has to tell.
     pub custom: Option<CustomScale>,
 }
@@ -55,6 +58,7 @@ impl Workload {
             kind,
             replicas: spec.replicas.unwrap_or(1),
             selector: selector.map(|selector| selector.to_string().into()),
+            rollout: spec.rollout.of(kind),
             custom: None,
         })
     }
@@ -72,6 +76,7 @@ impl Workload {
             replicas: replicas.unwrap_or(0),
             // An empty one selects all Pods of the namespace, where its controller has only not told it yet.
             selector: selector.filter(|text| !text.is_empty()).map(Into::into),
+            rollout: Rollout::default(),
             custom: Some(CustomScale {
                 has_count: replicas.is_some(),
                 pods: object.count(&paths.status_replicas).unwrap_or(0),
@@ -96,6 +101,8 @@ struct Spec {
     replicas: Option<i32>,
     #[serde(deserialize_with = "lenient")]
     selector: Option<WrittenSelector>,
+    #[serde(flatten)]
+    rollout: WrittenRollout,
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ use crate::placement::Placement;
 use crate::scenario::{Scale, ScaleBy, Scenario, Workload};
 use crate::scheduler::plugins;
 use crate::scrape::{Sample, Timing};
-use crate::victims::{self, Victim};
+use crate::victims::victim;
+use evenkeel_core::placement::deletion_order::in_order;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Mode;
@@ -208,11 +209,11 @@ impl Baseline {
         let (positions, victims): (Vec<usize>, Vec<_>) = staying
             .map(|(position, pod)| {
                 let life = self.engine.lifecycle(&pod.name);
-                let victim = Victim::of(pod.node, life, pod.made, at, identity(pod));
+                let victim = victim(pod.node, life, pod.made, at, identity(pod));
                 (position, victim)
             })
             .unzip();
-        let order = victims::in_order(&victims, victims.iter().map(|pod| pod.node));
+        let order = in_order(&victims, victims.iter().map(|pod| pod.node));
         order
             .into_iter()
             .take(count)

@@ -105,10 +105,18 @@ impl Engine {
             index,
             workload,
             lifecycle,
+            is_open: true,
             containers: bound.containers.clone(),
         };
         self.pods.insert(bound.pod.clone(), running);
         lifecycle
+    }
+
+    /// The readiness gates of a Pod let requests through, or keep them from it.
+    pub fn set_open(&mut self, pod: &PodName, is_open: bool) {
+        if let Some(running) = self.pods.get_mut(pod) {
+            running.is_open = is_open;
+        }
     }
 
     /// The lifecycle of a Pod that runs.
@@ -246,7 +254,7 @@ impl Engine {
         let of_pods = self.pods.iter().filter_map(|(pod, running)| {
             running.workload.traffic.as_ref()?;
             let served = served[running.index?].as_ref()?;
-            let is_ready = running.lifecycle.stage(at) == Stage::Ready;
+            let is_ready = running.lifecycle.stage(at) == Stage::Ready && running.is_open;
             let rate = if is_ready { served.each } else { 0.0 };
             let answers = !self.lost.contains(&running.node);
             answers.then(|| (Counted::Served(pod.clone()), rate))

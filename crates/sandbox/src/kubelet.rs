@@ -18,7 +18,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-use self::status::status;
+use self::status::{is_open, status};
 use super::Timeline;
 use super::objects::APP;
 use super::parts::Parts;
@@ -44,8 +44,8 @@ pub struct Kubelet {
     machines: Machines,
     timeline: Timeline,
     recorder: Recorder,
-    /// The stage that was last written, by UID.
-    written: HashMap<String, Stage>,
+    /// What was last written, by UID.
+    written: HashMap<String, Written>,
 }
 
 impl Kubelet {
@@ -122,24 +122,35 @@ impl Kubelet {
     fn due<'a>(&self, pod: &'a Pod, node: &str, at: SignedDuration) -> Option<Due<'a>> {
         let known = self.machines.lifecycle(&name(pod));
         let life = known.unwrap_or_else(|| self.machines.bind(&bound(pod, node), at));
-        let stage = life.stage(at);
+        let wanted = Written {
+            stage: life.stage(at),
+            is_open: is_open(pod),
+        };
+        self.machines.set_open(&name(pod), wanted.is_open);
         let written = uid(pod).and_then(|uid| self.written.get(uid));
-        (written != Some(&stage)).then_some(Due { pod, stage, life })
+        (written != Some(&wanted)).then_some(Due { pod, wanted, life })
     }
 
-    async fn advance(&self, due: Due<'_>) -> Option<(String, Stage)> {
-        let Due { pod, stage, life } = due;
+    async fn advance(&self, due: Due<'_>) -> Option<(String, Written)> {
+        let Due { pod, wanted, life } = due;
+        let stage = wanted.stage;
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
-        let patch = Patch::Strategic(status(pod, stage, &life, &self.timeline));
+        let now = self.timeline.clock().now();
+        let patch = Patch::Strategic(status(pod, stage, &life, &self.timeline, now));
         let patched = api
             .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
             .await;
         match patched {
             Ok(_) => {
                 let before = uid(pod).and_then(|uid| self.written.get(uid));
-                story::reached(&self.recorder, pod, before.copied(), stage);
-                Some((pod.uid().unwrap_or_default(), stage))
+                story::reached(
+                    &self.recorder,
+                    pod,
+                    before.map(|before| before.stage),
+                    stage,
+                );
+                Some((pod.uid().unwrap_or_default(), wanted))
             }
             Err(error) => {
                 debug!(%error, pod = pod.name_any(), "a status could not be written");
@@ -186,10 +197,18 @@ impl Kubelet {
     }
 }
 
-/// A stage that is to be written.
+/// What the status of a Pod tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Written {
+    stage: Stage,
+    /// True where its readiness gates are open.
+    is_open: bool,
+}
+
+/// What is to be written.
 struct Due<'a> {
     pod: &'a Pod,
-    stage: Stage,
+    wanted: Written,
     life: Lifecycle,
 }
 

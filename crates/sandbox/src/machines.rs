@@ -79,6 +79,11 @@ impl Machines {
         self.lock().engine.lifecycle(pod)
     }
 
+    /// The readiness gates of a Pod let requests through, or keep them from it.
+    pub(crate) fn set_open(&self, pod: &PodName, is_open: bool) {
+        self.lock().engine.set_open(pod, is_open);
+    }
+
     /// A Pod is deleted; returns when it is gone, `None` for one that does not run.
     pub(crate) fn delete(&self, pod: &PodName, at: SignedDuration) -> Option<SignedDuration> {
         self.lock().engine.delete(pod, at)

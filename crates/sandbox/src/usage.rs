@@ -23,6 +23,8 @@ pub(crate) struct PodNow<'a, K> {
     /// The workload's position in the scenario; `None` for what somebody applied by hand.
     pub index: Option<usize>,
     pub stage: Stage,
+    /// False while its readiness gates keep requests from it.
+    pub is_open: bool,
     /// Its own stream.
     pub noise: Random,
 }
@@ -40,7 +42,7 @@ pub(crate) fn ready<K>(pods: &[PodNow<'_, K>], workloads: usize) -> Vec<u32> {
     let mut ready = vec![0_u32; workloads];
     for pod in pods {
         if let Some(ready) = pod.index.and_then(|index| ready.get_mut(index)) {
-            *ready += u32::from(pod.stage == Stage::Ready);
+            *ready += u32::from(pod.stage == Stage::Ready && pod.is_open);
         }
     }
     ready
@@ -72,6 +74,7 @@ pub(crate) fn of<K>(
     let mut wanted: Vec<Used> = shapes.iter().map(NodeUse::system).collect();
     let pods = pods.into_iter().map(|pod| {
         let served = pod.index.and_then(|index| served.get(index));
+        let served = served.filter(|_| pod.is_open);
         let served = served.copied().unwrap_or_default();
         let used = load::replica(pod.workload, pod.stage, &served, pod.noise, at);
         let sum = &mut wanted[pod.node];
@@ -108,6 +111,7 @@ mod tests {
             workload,
             index: Some(0),
             stage: Stage::Ready,
+            is_open: true,
             noise: Random::new(1).stream(&key.to_string()),
         });
         pods.collect()
@@ -151,6 +155,11 @@ mod tests {
         let mut pods = pods(&web, &[0, 1, 2]);
         pods[1].stage = Stage::Starting;
         pods[2].index = None;
+        pods.push(PodNow {
+            is_open: false,
+            ..self::pods(&web, &[3]).remove(0)
+        });
+        pods[3].key = 3;
         let ready = ready(&pods, 1);
         assert_eq!(ready, [1]);
         let (busy, at) = (SignedDuration::from_hours(12), SignedDuration::ZERO);
@@ -159,6 +168,10 @@ mod tests {
         let usage = of(pods, &scenario.nodes, &served, at);
         let cpu = |pod: usize| usage.pods[pod].1[Resource::Cpu];
         assert!(cpu(0) > 1.5 * cpu(2), "{} {}", cpu(0), cpu(2));
+        assert!(
+            cpu(3) > 0.0 && cpu(0) > 1.5 * cpu(3),
+            "it runs, and nobody asks it"
+        );
         assert!(cpu(2) > 0.0 && Amount::from_f64(cpu(1)) == Amount::ZERO);
     }
 }

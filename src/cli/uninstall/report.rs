@@ -32,6 +32,11 @@ const OVERLAYS: [(&str, &str, &str); 7] = [
         "ClusterRole",
         "evenkeel-scale-in-balance",
     ),
+    (
+        "replica-profiles",
+        "ClusterRole",
+        "evenkeel-replica-profiles",
+    ),
 ];
 
 impl Leftovers {
@@ -117,6 +122,10 @@ impl Mark {
                 .map(|key| format!("annotation {key}")),
         );
         lines.extend(self.label.map(|key| format!("label {key}")));
+        lines.extend(
+            self.shut_gate
+                .map(|key| format!("readiness gate {key}, not open")),
+        );
         lines.extend(self.taints.iter().map(|taint| format!("taint {taint}")));
         lines
     }

@@ -42,7 +42,7 @@ impl WorkloadKey {
         }
     }
 
-    pub(super) fn of_target(target: &TargetRef) -> Self {
+    pub(crate) fn of_target(target: &TargetRef) -> Self {
         Self {
             namespace: target.namespace().into(),
             group: target.foreign_group().map(Box::from),

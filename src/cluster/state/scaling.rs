@@ -40,6 +40,9 @@ impl ClusterState {
     /// The cluster begins to serve objects of this kind (`true`), which are then waited for, or
     /// serves none (`false`), so that none are.
     pub fn serve(&self, kind: Kind, served: bool) {
+        if kind == Kind::ReplicaProfile {
+            self.serve_profiles(served);
+        }
         let mut scaling = self.scaling();
         if !served {
             scaling.retain(kind, |_| false);

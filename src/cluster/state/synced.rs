@@ -11,6 +11,7 @@ impl ClusterState {
     /// Remembers that a kind of object has been listed completely.
     pub fn set_synced(&self, kind: Kind) {
         self.scaling().set_synced(kind, true);
+        self.profiles().set_synced(kind, true);
         if PLACEMENT.contains(&kind) {
             self.change(|inner| {
                 inner.synced.insert(kind);
@@ -25,6 +26,7 @@ impl ClusterState {
             return self.scaling().abandon(kind);
         }
         self.scaling().set_synced(kind, false);
+        self.profiles().set_synced(kind, false);
         if !PLACEMENT.contains(&kind) {
             return;
         }

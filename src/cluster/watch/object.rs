@@ -16,8 +16,9 @@ use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
-    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
+    WatchedDisruptionBudget, WatchedNamespace, WatchedNode, WatchedPod, WatchedReplicaProfile,
+    WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
@@ -142,6 +143,42 @@ impl WatchedObject for WatchedReplicaSet {
         let (uids, keys): (HashSet<&str>, HashSet<&str>) = parts.unzip();
         state.retain_owners(Kind::ReplicaSet, |uid| uids.contains(uid));
         state.retain_scaling_object(Kind::ReplicaSet, |key| keys.contains(key));
+    }
+}
+
+impl WatchedObject for WatchedReplicaProfile {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_profile(&self.profile);
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref())
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.retain_profiles(|other| other != key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_profiles(|key| keep.contains(key));
+    }
+}
+
+impl WatchedObject for WatchedDisruptionBudget {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_budget(&self.budget);
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref())
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.retain_budgets(|other| other != key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_budgets(|key| keep.contains(key));
     }
 }
 

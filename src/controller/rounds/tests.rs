@@ -71,6 +71,7 @@ fn rounds(leadership: Leadership) -> (Rounds, Writer) {
         wake: WakeSettings::default(),
         overload: OverloadWatch::new(Taints::default(), max_age::DEFAULT, NOW),
         scale_ins: None,
+        follows_profiles: true,
         queue,
         leadership,
         switch: WriteSwitch::new(Writes::Enabled),

@@ -7,6 +7,7 @@ use super::Handlers;
 use super::answer::{json_body, unreadable};
 use super::fail_open::failed_review;
 use crate::server::{ApiError, Call, Load, paths};
+use evenkeel_clock as clock;
 use evenkeel_kubernetes::admission::{self, Request, wire};
 
 pub(super) async fn mutate(
@@ -30,9 +31,16 @@ pub(super) async fn mutate(
         snapshot: &handlers.cluster.snapshot(),
         policy: &handlers.policy,
         used: &|namespace, controller| handlers.cluster.used_beside(namespace, controller),
+        gates: &|namespace, pod| {
+            let now = clock::instant();
+            handlers.cluster.gives_gate(namespace, pod, now)
+        },
         now: handlers.cluster.now(),
     };
     let reviewed = admission::review(&request, &known);
+    if reviewed.is_gated && !request.dry_run {
+        handlers.cluster.gate_given(clock::instant());
+    }
     handlers.metrics.admission(reviewed.outcome.as_str());
     if let Some(cause) = failed_review(reviewed.outcome) {
         handlers.fail_open.warn(paths::MUTATE, cause, &call);

@@ -55,11 +55,13 @@ pub enum Ground {
     Spread,
     /// Without it the nodes are used most evenly.
     Balance,
+    /// It takes no traffic any more, by its ReplicaProfile.
+    CutOff,
 }
 
 impl Ground {
     /// All grounds.
-    pub const ALL: [Self; 3] = [Self::Headroom, Self::Spread, Self::Balance];
+    pub const ALL: [Self; 4] = [Self::Headroom, Self::Spread, Self::Balance, Self::CutOff];
 
     /// The word in annotations and metrics.
     #[must_use]
@@ -68,6 +70,7 @@ impl Ground {
             Self::Headroom => "headroom",
             Self::Spread => "spread",
             Self::Balance => "balance",
+            Self::CutOff => "cutoff",
         }
     }
 
@@ -78,6 +81,7 @@ impl Ground {
             Self::Headroom => "its node is over the headroom line",
             Self::Spread => "others would leave the Pods less evenly spread over their topology",
             Self::Balance => "without it the nodes are used most evenly",
+            Self::CutOff => "it takes no traffic any more",
         }
     }
 }

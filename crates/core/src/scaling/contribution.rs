@@ -11,6 +11,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::ObjectBounds;
+use super::ranked::Ranked;
 
 /// A writer of an object's bounds beside its user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -146,6 +147,14 @@ impl Contribution {
         self.priority >= REPLACES
     }
 
+    /// A count of its own with its priority.
+    const fn ranked(&self, replicas: i32) -> Ranked {
+        Ranked {
+            priority: self.priority,
+            replicas,
+        }
+    }
+
     fn counts(&self, now: Timestamp) -> bool {
         now < self.until
     }
@@ -199,14 +208,14 @@ pub fn merge<'a>(
     let (mut base, mut replicas, mut floor) = (None, None, None);
     for one in contributions.into_iter().filter(|one| one.counts(now)) {
         max = max.max(one.max.unwrap_or(max));
-        replicas = replicas.max(one.replicas.map(|count| (one.priority, count)));
+        replicas = replicas.max(one.replicas.map(|count| one.ranked(count)));
         if one.replaces() {
-            base = base.max(one.min.map(|min| (one.priority, min)));
+            base = base.max(one.min.map(|min| one.ranked(min)));
         } else {
             floor = floor.max(one.min);
         }
     }
-    let base = base.map(|(_, min)| min).or(user.min);
+    let base = base.map(|base| base.replicas).or(user.min);
     let min = base.max(floor.map(|floor| floor.min(max)));
     let changed = ObjectBounds { min, max };
     Merged {
@@ -215,7 +224,7 @@ pub fn merge<'a>(
         } else {
             changed.with_min_within_max()
         },
-        replicas: replicas.map(|(_, count)| count),
+        replicas: replicas.map(|asked| asked.replicas),
     }
 }
 

@@ -26,6 +26,7 @@ mod tick;
 mod times;
 mod upcoming;
 mod walk;
+mod windows;
 mod zone;
 
 pub use adjust::{Adjusted, adjust};
@@ -38,6 +39,7 @@ pub use spec::{CronSpec, CronSpecError};
 pub use state::{CronState, Held, RuleState};
 pub use tick::{Happening, Observation, Saying, Ticked, Wanted, tick};
 pub use upcoming::{Occasion, Upcoming, local_time, upcoming};
+pub use windows::{Asked, asked};
 pub use zone::{UnknownZone, Zone};
 
 #[cfg(test)]

@@ -56,6 +56,25 @@ pub enum LimitedBy {
     MissingData,
     /// The load is estimated, since Pods that carry it are not measured for it yet.
     EstimatedLoad,
+    /// A portrait that could ask for more has failed lately, so that the count is not lowered.
+    FailedPortrait {
+        /// The end of the time for which it is waited for.
+        until: Timestamp,
+    },
+    /// Scaling in this direction is switched off by the field of this name.
+    ScalingDisabled { field: &'static str },
+    /// The time between two steps of a staged change.
+    ChangeInterval {
+        /// The moment of the next step.
+        until: Timestamp,
+    },
+    /// The time for which a staged change is watched before it is finished.
+    Observation {
+        /// Its end.
+        until: Timestamp,
+    },
+    /// A stability check that does not pass.
+    StabilityCheck,
 }
 
 impl LimitedBy {
@@ -74,6 +93,11 @@ impl LimitedBy {
             Self::Contested { .. } => "Contested",
             Self::MissingData => "MissingData",
             Self::EstimatedLoad => "EstimatedLoad",
+            Self::FailedPortrait { .. } => "FailedPortrait",
+            Self::ScalingDisabled { .. } => "ScalingDisabled",
+            Self::ChangeInterval { .. } => "ChangeInterval",
+            Self::Observation { .. } => "Observation",
+            Self::StabilityCheck => "StabilityCheck",
         }
     }
 }
@@ -99,6 +123,16 @@ impl fmt::Display for LimitedBy {
             }
             Self::MissingData => f.write_str("missing data"),
             Self::EstimatedLoad => f.write_str("a load that is only estimated"),
+            Self::FailedPortrait { until } => {
+                write!(
+                    f,
+                    "a portrait that has failed, which is waited for until {until:.0}"
+                )
+            }
+            Self::ScalingDisabled { field } => write!(f, "{field}"),
+            Self::ChangeInterval { until } => write!(f, "the next step at {until:.0}"),
+            Self::Observation { until } => write!(f, "the observation until {until:.0}"),
+            Self::StabilityCheck => f.write_str("a stability check"),
         }
     }
 }

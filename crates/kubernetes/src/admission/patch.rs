@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::annotations::ONLINE;
 
 /// The values that a patch is to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Wanted {
     pub annotations: BTreeMap<&'static str, String>,
     /// The value of `spec.schedulerName`; `None` leaves it.
     pub scheduler_name: Option<String>,
+    /// True for the readiness gate by which the Pod can be taken out of traffic.
+    pub online_gate: bool,
 }
 
 /// The members of an object that lie on the paths of a patch, each as it stands.
@@ -40,6 +44,8 @@ struct Metadata {
 struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     scheduler_name: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readiness_gates: Option<Value>,
 }
 
 /// The part of the object in `text` that a patch touches. What is `null` there is left out: an
@@ -81,7 +87,24 @@ pub fn operations(object: &Value, wanted: &Wanted) -> Patch {
     {
         operations.push(add(["spec", "schedulerName"], Value::from(name.as_str())));
     }
+    if wanted.online_gate {
+        operations.extend(online_gate(object));
+    }
     Patch(operations)
+}
+
+/// The operation that gives a Pod the gate, where it has none. What should be a list of gates and is none
+/// is left to the API server, which refuses it.
+fn online_gate(object: &Value) -> Option<PatchOperation> {
+    let gate = json!({"conditionType": ONLINE});
+    match object.pointer("/spec/readinessGates") {
+        None | Some(Value::Null) => Some(add(["spec", "readinessGates"], json!([gate]))),
+        Some(Value::Array(gates)) => {
+            let is_there = gates.iter().any(|one| one["conditionType"] == ONLINE);
+            (!is_there).then(|| add(["spec", "readinessGates", "-"], gate))
+        }
+        Some(_) => None,
+    }
 }
 
 fn add<'a>(path: impl IntoIterator<Item = &'a str>, value: Value) -> PatchOperation {
@@ -113,6 +136,7 @@ mod tests {
                 ("evenkeel.dev/profile-source", "requests".to_owned()),
             ]),
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
+            online_gate: true,
         }
     }
 
@@ -146,6 +170,7 @@ mod tests {
             &Wanted {
                 annotations: BTreeMap::from([("evenkeel.dev/profile", "compute".to_owned())]),
                 scheduler_name: Some("default-scheduler".to_owned()),
+                online_gate: false,
             },
         );
         assert!(patch.0.is_empty());
@@ -161,6 +186,9 @@ mod tests {
             json!({"metadata": {"annotations": {}}}),
             json!({"spec": {}}),
             json!({"metadata": null, "spec": {}}),
+            json!({"metadata": {}, "spec": {"readinessGates": [{"conditionType": "a"}]}}),
+            json!({"metadata": {}, "spec": {"readinessGates": null}}),
+            json!({"metadata": {}, "spec": {"readinessGates": "none"}}),
         ] {
             let mut part = touched(&object.to_string()).unwrap();
             let mut whole = object.clone();
@@ -171,7 +199,9 @@ mod tests {
             if of_whole.is_ok() {
                 let same = |path| part.pointer(path) == whole.pointer(path);
                 assert!(
-                    same("/metadata/annotations") && same("/spec/schedulerName"),
+                    same("/metadata/annotations")
+                        && same("/spec/schedulerName")
+                        && same("/spec/readinessGates"),
                     "{object}"
                 );
             }
@@ -183,6 +213,31 @@ mod tests {
             r#"{"metadata": {}, "spec": []"#,
         ] {
             assert!(touched(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_gate_is_added_once_and_beside_others() {
+        let wanted = Wanted {
+            online_gate: true,
+            ..Wanted::default()
+        };
+        let (own, other) = (
+            json!({"conditionType": ONLINE}),
+            json!({"conditionType": "a"}),
+        );
+        for (before, after) in [
+            (json!(null), json!([own])),
+            (json!([]), json!([own])),
+            (json!([other]), json!([other, own])),
+            (json!([own, other]), json!([own, other])),
+            (json!(7), json!(7)),
+        ] {
+            let mut object = json!({"metadata": {}, "spec": {"readinessGates": before}});
+            let patch = operations(&object, &wanted);
+            apply(&mut object, &patch).unwrap();
+            assert_eq!(object["spec"]["readinessGates"], after, "{before}");
+            assert!(operations(&object, &wanted).0.is_empty(), "{before}");
         }
     }
 

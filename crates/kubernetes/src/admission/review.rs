@@ -81,6 +81,18 @@ pub struct Reviewed {
     pub outcome: Outcome,
     /// The profile that the Pod was given.
     pub profile: Option<String>,
+    /// True where the Pod was given the gate by which it can be taken out of traffic.
+    pub is_gated: bool,
+}
+
+/// Whether new Pods with this metadata are given the gate by which they can be taken out of traffic: those of
+/// a workload with a ReplicaProfile, while somebody is there to open it.
+pub type Gates<'a> = &'a dyn Fn(&str, &Pod) -> bool;
+
+/// No Pod is given a gate.
+#[must_use]
+pub fn ungated(_: &str, _: &Pod) -> bool {
+    false
 }
 
 /// What the Pods of one workload use, by the namespace and the controller that a new Pod of it names.
@@ -99,6 +111,7 @@ pub struct Known<'a> {
     pub policy: &'a Policy,
     /// What Pods of the same workload use; asked only where the Pod does not say it.
     pub used: Used<'a>,
+    pub gates: Gates<'a>,
     pub now: Timestamp,
 }
 
@@ -109,28 +122,38 @@ pub struct Known<'a> {
 #[must_use]
 pub fn review(request: &Request<'_>, known: &Known<'_>) -> Reviewed {
     let decided = decide(request, known);
-    let (outcome, patch, warnings, profile) = match decided {
-        Ok(Decided {
-            patch,
-            warnings,
-            profile,
-        }) => match patch {
-            Some(patch) => (Outcome::Patched, Some(patch), warnings, Some(profile)),
-            None => (Outcome::Unchanged, None, warnings, Some(profile)),
-        },
-        Err(Declined { outcome, warning }) => (outcome, None, warning.into_iter().collect(), None),
+    let (outcome, decided) = match decided {
+        Ok(decided) if decided.patch.is_some() => (Outcome::Patched, decided),
+        Ok(decided) => (Outcome::Unchanged, decided),
+        Err(Declined { outcome, warning }) => {
+            let warnings = warning.into_iter().collect();
+            let nothing = Decided {
+                warnings,
+                ..Decided::default()
+            };
+            (outcome, nothing)
+        }
     };
+    let Decided {
+        patch,
+        warnings,
+        profile,
+        is_gated,
+    } = decided;
     Reviewed {
         body: wire::answer(&request.uid, patch.as_deref(), &warnings),
         outcome,
         profile,
+        is_gated,
     }
 }
 
+#[derive(Default)]
 struct Decided {
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
-    profile: String,
+    profile: Option<String>,
+    is_gated: bool,
 }
 
 struct Declined {
@@ -162,6 +185,7 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
         snapshot,
         policy,
         used: _,
+        gates,
         now,
     } = *known;
     if !request.creates_pod() {
@@ -185,9 +209,11 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
     }
     let (annotations, warnings, profile) = annotate(&pod, name, namespace, known);
     let in_kube_system = name == KUBE_SYSTEM;
+    let online_gate = !in_kube_system && gates(name, &pod);
     let wanted = Wanted {
         annotations,
         scheduler_name: scheduler_for(&pod, snapshot, policy, now).filter(|_| !in_kube_system),
+        online_gate,
     };
     let mut object =
         patch::touched(text).map_err(|error| Declined::because(Outcome::Unreadable, error))?;
@@ -201,7 +227,8 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
     Ok(Decided {
         patch,
         warnings,
-        profile,
+        profile: Some(profile),
+        is_gated: online_gate && !pod.is_gated(),
     })
 }
 
@@ -216,6 +243,7 @@ fn annotate(
         snapshot,
         policy,
         used,
+        gates: _,
         now: _,
     } = known;
     let caps = policy.caps_as_demand;

@@ -71,6 +71,9 @@ pub struct Request<'a> {
     /// CREATE, UPDATE, DELETE or CONNECT.
     #[serde(default)]
     pub operation: String,
+    /// True where nothing is to come of it.
+    #[serde(default, rename = "dryRun")]
+    pub dry_run: bool,
     /// The object as raw text.
     #[serde(borrow, default)]
     pub object: Option<&'a RawValue>,
@@ -226,6 +229,7 @@ mod tests {
                 subresource: subresource.map(str::to_owned),
                 namespace: None,
                 operation: operation.to_owned(),
+                dry_run: false,
                 object: None,
             };
             assert_eq!(

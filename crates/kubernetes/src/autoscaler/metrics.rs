@@ -91,7 +91,7 @@ impl Metrics {
     }
 
     /// The metrics, with the one that Kubernetes fills in where there is none.
-    pub(super) fn defaulted(&self) -> Vec<MetricSpec> {
+    pub(crate) fn defaulted(&self) -> Vec<MetricSpec> {
         if self.0.is_empty() {
             let target = Target::Utilization(DEFAULT_UTILIZATION);
             return vec![MetricSpec::new(Signal::CPU, target)];

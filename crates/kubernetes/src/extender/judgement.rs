@@ -101,6 +101,7 @@ impl<'a> Judgement<'a> {
             relax_after: None,
             scaling: None,
             risk: None,
+            tuning: None,
         };
         let namespace = call.snapshot.namespaces.get(pod.namespace());
         Self::within(

@@ -1,7 +1,7 @@
 //! The order in which waiting writes are made.
 //!
 //! What wakes refused Pods goes first; it is little by nature. What changes how targets behave goes
-//! before what only tells of it, so that ten thousand statuses hold up no floor; costs of deletion, of which one
+//! before what only tells of it, so that ten thousand statuses hold up no floor; changes of single Pods, of which one
 //! scale-in makes hundreds, come after all other changes. Yet every eighth turn is that of what tells, so that no storm of
 //! bounds silences it. In each lane the namespaces take turns, and in each namespace the largest gap
 //! goes first: whoever fills one namespace with writes delays nobody in another. Nor does he take
@@ -20,8 +20,9 @@ pub enum Lane {
     Wakes,
     /// Changes of how the cluster behaves.
     Acts,
-    /// Costs of deletion: they are many, and what waits for them goes on without.
-    Costs,
+    /// Changes of single Pods, costs of deletion and resizes: they are many, and what waits for them goes on
+    /// without.
+    Pods,
     /// Statuses.
     Tells,
     /// Events, and other notices to people.
@@ -38,13 +39,16 @@ impl Lane {
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
             | Purpose::OverloadTaint
+            | Purpose::PodState
             | Purpose::Restore => Self::Acts,
-            Purpose::DeletionCost => Self::Costs,
+            Purpose::DeletionCost | Purpose::Resize => Self::Pods,
             Purpose::ScalingStatus => Self::Tells,
             Purpose::AnnotationWarning
             | Purpose::ScalingEvent
             | Purpose::OverloadEvent
             | Purpose::DeletionCostEvent
+            | Purpose::ResizeEvent
+            | Purpose::PodStateEvent
             | Purpose::Configuration => Self::Events,
         }
     }
@@ -60,7 +64,7 @@ pub struct Lanes {
     length: usize,
     wakes: WaitingWrites,
     acts: WaitingWrites,
-    costs: WaitingWrites,
+    pods: WaitingWrites,
     tells: WaitingWrites,
     events: WaitingWrites,
     writing: HashSet<(Lane, ObjectRef)>,
@@ -75,7 +79,7 @@ impl Lanes {
             length,
             wakes: WaitingWrites::default(),
             acts: WaitingWrites::default(),
-            costs: WaitingWrites::default(),
+            pods: WaitingWrites::default(),
             tells: WaitingWrites::default(),
             events: WaitingWrites::default(),
             writing: HashSet::new(),
@@ -87,7 +91,7 @@ impl Lanes {
         match lane {
             Lane::Wakes => &mut self.wakes,
             Lane::Acts => &mut self.acts,
-            Lane::Costs => &mut self.costs,
+            Lane::Pods => &mut self.pods,
             Lane::Tells => &mut self.tells,
             Lane::Events => &mut self.events,
         }
@@ -112,7 +116,7 @@ impl Lanes {
             length: _,
             wakes,
             acts,
-            costs,
+            pods,
             tells,
             events,
             writing,
@@ -128,9 +132,9 @@ impl Lanes {
                 [events, tells]
             };
             let order = if turn.is_multiple_of(TURN) {
-                [one, other, acts, costs]
+                [one, other, acts, pods]
             } else {
-                [acts, costs, one, other]
+                [acts, pods, one, other]
             };
             order.into_iter().find_map(|lane| lane.next(&held))
         });

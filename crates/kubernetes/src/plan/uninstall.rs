@@ -4,7 +4,9 @@
 //! Bounds are put back to the user's values, edits since the last write included. A record that does
 //! not parse, makes no sense or was written by somebody else says nothing of what the user had:
 //! nothing is written on its object. The user's own annotations are not ours to remove. A workload whose
-//! last replica was taken away in mode direct gets one again, since nobody would wake it.
+//! last replica was taken away in mode direct gets one again, since nobody would wake it. A Pod that is out of
+//! traffic comes back into it: its label goes here, and its readiness gate is opened by
+//! [`super::online_condition`], as it is where nobody has opened that of a new Pod.
 
 pub mod installation;
 
@@ -13,17 +15,20 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::annotations::{
-    BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, PREFIX, SCALING_STATUS,
+    BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, POD_STATE, PREFIX,
+    SCALING_STATUS,
 };
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotationError;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::plan::conditional::ConditionalPatch;
+use crate::plan::online_condition;
 use crate::plan::overload::change_taints;
 use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::sleeps;
+use crate::pod::Pod;
 use crate::removable_pod;
 use crate::scaled_object::ScaledObject;
 use crate::taint::Taints;
@@ -55,15 +60,19 @@ pub const BOUNDED: [Kind; 5] = [
 /// comes by: a leader that lives does so within a minute.
 const LAPSED: SignedDuration = SignedDuration::from_hours(1);
 
+/// A replica that lives opens the readiness gate of a new Pod within a second; after this nobody does.
+const UNOPENED: SignedDuration = SignedDuration::from_mins(5);
+
 /// The part of the traces that is to be taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Everything that Evenkeel wrote.
     All,
-    /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]).
+    /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]), and readiness gates
+    /// that nobody opens.
     Lapsed,
-    /// The same, and taints and costs of deletion, since no leader has been there for so long that nobody would
-    /// take them away.
+    /// The same, and taints, costs of deletion and Pods out of traffic, since no leader has been there for so long
+    /// that nobody would take them away.
     Abandoned,
 }
 
@@ -74,12 +83,21 @@ pub struct Traces {
     pub bounds: Option<Result<ObservedBounds, RefusedRecord>>,
     /// Annotations beside the record that Evenkeel wrote.
     pub annotations: Vec<&'static str>,
-    /// True where a namespace carries the label that mirrors its annotation.
-    pub label: bool,
+    /// The label that mirrors the annotation of a namespace, or that says which Pod is out of traffic.
+    pub label: Option<&'static str>,
+    /// The readiness gate of a Pod, where it keeps the Pod out of traffic.
+    pub shut: Option<Shut>,
     /// Taints of a node that Evenkeel set.
     pub taints: Vec<String>,
     /// Annotations of Evenkeel that the user wrote.
     pub own: Vec<String>,
+}
+
+/// A readiness gate that is not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shut {
+    /// True where nobody has meant it to be, for so long that nobody is left to open it.
+    pub is_forgotten: bool,
 }
 
 impl Traces {
@@ -99,10 +117,16 @@ impl Traces {
             bounds,
             annotations,
             label,
+            shut,
             taints,
             own: _,
         } = self;
-        bounds.is_none() && annotations.is_empty() && !label && taints.is_empty()
+        let has_marks = !annotations.is_empty() || label.is_some() || shut.is_some();
+        bounds.is_none() && !has_marks && taints.is_empty()
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.shut.is_some_and(|shut| shut.is_forgotten)
     }
 
     /// True where something is to be taken away.
@@ -110,10 +134,11 @@ impl Traces {
     pub fn are_due(&self, extent: Extent, now: Timestamp) -> bool {
         match extent {
             Extent::All => !self.is_clean(),
-            Extent::Lapsed => self.have_lapsed(now),
+            Extent::Lapsed => self.have_lapsed(now) || self.is_forgotten(),
             Extent::Abandoned => {
                 let costs = self.annotations.contains(&DELETION_COST);
-                self.have_lapsed(now) || !self.taints.is_empty() || costs
+                let off = self.label == Some(POD_STATE) || self.shut.is_some();
+                self.have_lapsed(now) || !self.taints.is_empty() || costs || off
             }
         }
     }
@@ -191,8 +216,11 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
     };
     if kind == Kind::Pod {
         // All else on it was written at admission, and goes with it.
+        let is_out = metadata["labels"][POD_STATE].is_string();
         return Traces {
             annotations: costs(metadata),
+            label: is_out.then_some(POD_STATE),
+            shut: shut(object, now),
             ..Traces::default()
         };
     }
@@ -215,7 +243,9 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
             Err(error) => Some(Err(error.into())),
         },
         annotations: left.collect(),
-        label: kind == Kind::Namespace && metadata["labels"][ENABLED].is_string(),
+        label: (kind == Kind::Namespace && metadata["labels"][ENABLED].is_string())
+            .then_some(ENABLED),
+        shut: None,
         taints: taints_of(kind, object).own(),
         own: own.cloned().collect(),
     }
@@ -230,6 +260,23 @@ fn costs(metadata: &Value) -> Vec<&'static str> {
     own.into_iter()
         .chain(cost.map(|_| POD_DELETION_COST))
         .collect()
+}
+
+/// The readiness gate of a Pod, where it is not open; of one that has ended nobody asks.
+fn shut(object: &Value, now: Timestamp) -> Option<Shut> {
+    let pod = Pod::deserialize(object).ok()?;
+    let is_open = pod.status.condition(crate::annotations::ONLINE);
+    let is_open = is_open.is_some_and(|found| found.status == "True");
+    if !pod.is_gated() || pod.is_finished() || is_open {
+        return None;
+    }
+    let made = pod.metadata.creation_timestamp;
+    let is_old = made.is_some_and(|made| now.duration_since(made) >= UNOPENED);
+    // What its label says was meant.
+    let is_due = online_condition::patch(&pod, now).is_some() && !pod.state().is_off();
+    Some(Shut {
+        is_forgotten: is_old && is_due,
+    })
 }
 
 /// The taints of a node; a list that is none has none of ours.
@@ -279,8 +326,12 @@ pub fn patch(
         let found = taints_of(kind, object);
         change_taints(&mut patch, &found, &found.without_own());
     }
-    if traces.label {
-        patch.change(&["metadata", "labels", ENABLED], true, Value::Null);
+    if let Some(label) = traces.label {
+        if kind == Kind::Pod {
+            let found = object["metadata"]["labels"][label].clone();
+            patch.expect(&["metadata", "labels", label], found);
+        }
+        patch.change(&["metadata", "labels", label], true, Value::Null);
     }
     Ok(Some(patch))
 }
@@ -307,6 +358,60 @@ mod tests {
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         annotation.to_text().unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_pod_out_of_traffic_comes_back_and_a_gate_that_nobody_opens_is_opened() {
+        let now: Timestamp = "2026-11-25T12:00:00Z".parse().unwrap();
+        let pod = |state: Option<&str>, condition: &str, made: &str| {
+            let mut pod = json!({
+                "metadata": {"name": "p", "uid": "u", "labels": {"app": "web"},
+                    "creationTimestamp": made},
+                "spec": {"readinessGates": [{"conditionType": "evenkeel.dev/online"}]},
+                "status": {"conditions": [{"type": "evenkeel.dev/online", "status": condition}]},
+            });
+            if let Some(state) = state {
+                pod["metadata"]["labels"][POD_STATE] = json!(state);
+            }
+            pod
+        };
+        let (old, new) = ("2026-11-25T11:00:00Z", "2026-11-25T11:58:00Z");
+        for (case, pod, all, lapsed, abandoned) in [
+            ("open", pod(None, "True", old), false, false, false),
+            (
+                "cut off",
+                pod(Some("Cutoff"), "False", old),
+                true,
+                false,
+                true,
+            ),
+            ("just made", pod(None, "Unknown", new), true, false, true),
+            ("forgotten", pod(None, "Unknown", old), true, true, true),
+        ] {
+            for (extent, is_due) in [
+                (Extent::All, all),
+                (Extent::Lapsed, lapsed),
+                (Extent::Abandoned, abandoned),
+            ] {
+                let patch = patch(Kind::Pod, &pod, extent, now).unwrap();
+                assert_eq!(patch.is_some(), is_due, "{case} {extent:?}");
+                let mut after = pod.clone();
+                if let Some(patch) = patch {
+                    apply(&mut after, &patch).unwrap();
+                }
+                let labels = &after["metadata"]["labels"];
+                assert!(!is_due || labels == &json!({"app": "web"}), "{case}");
+            }
+        }
+        let raced = pod(Some("Standby"), "False", old);
+        let cut_off = pod(Some("Cutoff"), "False", old);
+        let decided = patch(Kind::Pod, &cut_off, Extent::All, now)
+            .unwrap()
+            .unwrap();
+        assert!(
+            apply(&mut raced.clone(), &decided).is_err(),
+            "it is another state by now"
+        );
     }
 
     #[test]
@@ -542,7 +647,9 @@ mod tests {
             let mut object = object(&annotations, &Value::Null);
             object["metadata"]["labels"] = json!({ENABLED: "true", "team": "a"});
             let found = traces(kind, &object, Timestamp::UNIX_EPOCH);
-            assert_eq!((found.label, found.own), (label, vec![SCALING.to_owned()]));
+            let mirrored = label.then_some(ENABLED);
+            let own = vec![SCALING.to_owned()];
+            assert_eq!((found.label, found.own), (mirrored, own));
             let after = cleaned(kind, &object).expect("something is left");
             let kept = json!({SCALING: "floor", "a/b": "c"});
             assert_eq!(after["metadata"]["annotations"], kept);

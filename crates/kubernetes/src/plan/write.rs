@@ -105,6 +105,14 @@ pub enum Purpose {
     DeletionCost,
     /// An Event tells which Pods go first, or why none were given a cost.
     DeletionCostEvent,
+    /// A running Pod is given other resources, or what it was made with.
+    Resize,
+    /// An Event tells of a resize, or the status of a workload what its Pods are told to have.
+    ResizeEvent,
+    /// The state of a Pod is written on it, or taken away.
+    PodState,
+    /// An Event tells which Pods take traffic and which do not, and what a ReplicaProfile cannot have.
+    PodStateEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -126,6 +134,10 @@ impl Purpose {
             Self::OverloadEvent => "overload_event",
             Self::DeletionCost => "deletion_cost",
             Self::DeletionCostEvent => "deletion_cost_event",
+            Self::Resize => "resize",
+            Self::ResizeEvent => "resize_event",
+            Self::PodState => "pod_state",
+            Self::PodStateEvent => "pod_state_event",
             Self::Configuration => "configuration",
         }
     }

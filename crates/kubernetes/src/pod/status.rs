@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny};
 
 use super::ResourceRequirements;
 use crate::json::{lenient, lenient_time, list, null_is_default};
@@ -28,6 +29,18 @@ pub struct PodStatus {
     /// The node that others were preempted on for it.
     #[serde(deserialize_with = "lenient")]
     pub nominated_node_name: Option<String>,
+    /// True where devices that it claims also take of the node's cpu or memory.
+    #[serde(
+        rename = "nodeAllocatableResourceClaimStatuses",
+        deserialize_with = "is_any"
+    )]
+    pub claims_node_resources: bool,
+}
+
+/// True for a list that is not empty, whatever it holds.
+fn is_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let all: Option<Vec<IgnoredAny>> = lenient(deserializer)?;
+    Ok(all.is_some_and(|all| !all.is_empty()))
 }
 
 /// The phase of a Pod's life.

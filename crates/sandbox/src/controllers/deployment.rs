@@ -18,7 +18,7 @@ use serde_json::json;
 use tracing::debug;
 
 use self::replicas::{available, desired, present, wanted};
-use self::rolling::{Bounds, Set};
+use self::rolling::{Set, bounds};
 use self::status::Versions;
 use super::turns::Turns;
 use crate::recorder::{Recorder, reference};
@@ -123,7 +123,7 @@ impl Deployments {
             (first, vec![0; old.len()])
         } else {
             let old: Vec<Set> = old.iter().map(|set| counted(set)).collect();
-            rolling::next(desired, Bounds::of(&spec, desired), counted(newest), &old)
+            rolling::next(desired, bounds(&spec, desired), counted(newest), &old)
         };
         self.scale(deployment, newest, grown).await?;
         for (set, replicas) in old.iter().zip(shrunk) {

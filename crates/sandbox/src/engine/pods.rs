@@ -59,6 +59,8 @@ pub(super) struct RunningPod {
     pub(super) workload: Arc<Workload>,
     pub(super) noise: Random,
     pub(super) lifecycle: Lifecycle,
+    /// False while its readiness gates keep requests from it.
+    pub(super) is_open: bool,
     pub(super) containers: Vec<ContainerShare>,
 }
 
@@ -76,6 +78,7 @@ impl RunningPod {
             workload: &self.workload,
             index: self.index,
             stage: self.lifecycle.stage(at),
+            is_open: self.is_open,
             noise: self.noise,
         })
     }

@@ -1,14 +1,39 @@
 //! The status of a Pod, which is a function of its stage.
 
-use k8s_openapi::api::core::v1::Pod;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use serde_json::{Value, json};
 
 use crate::Timeline;
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
 
-/// The status of a Pod in a stage.
-pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timeline) -> Value {
+/// True where all conditions hold without which the Pod is not ready.
+pub(super) fn is_open(pod: &Pod) -> bool {
+    let gates = pod
+        .spec
+        .iter()
+        .flat_map(|spec| spec.readiness_gates.iter().flatten());
+    let mut gates = gates.map(|gate| condition(pod, &gate.condition_type));
+    gates.all(|found| found.is_some_and(|found| found.status == "True"))
+}
+
+fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
+    let conditions = pod
+        .status
+        .iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().find(|found| found.type_ == kind)
+}
+
+/// The status of a Pod in a stage at `now`.
+pub(super) fn status(
+    pod: &Pod,
+    stage: Stage,
+    life: &Lifecycle,
+    timeline: &Timeline,
+    now: Timestamp,
+) -> Value {
     let running = stage >= Stage::Warming;
     let ready = stage == Stage::Ready;
     let word = |holds: bool| if holds { "True" } else { "False" };
@@ -29,11 +54,21 @@ pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timel
             })
         })
         .collect();
-    let condition = |kind: &str, holds: bool| {
+    let told = |kind: &str, holds: bool| {
         json!({
             "type": kind, "status": word(holds), "lastTransitionTime": since,
         })
     };
+    let mut whole = told("Ready", ready && is_open(pod));
+    let is_gated = pod
+        .spec
+        .as_ref()
+        .is_some_and(|spec| spec.readiness_gates.is_some());
+    if ready && is_gated {
+        let before = condition(pod, "Ready").filter(|before| whole["status"] == before.status);
+        let since = before.and_then(|before| before.last_transition_time.as_ref());
+        whole["lastTransitionTime"] = since.map_or_else(|| stamp(now).into(), |since| json!(since));
+    }
     json!({"status": {
         "phase": if running { "Running" } else { "Pending" },
         "hostIP": "127.0.0.1",
@@ -41,9 +76,9 @@ pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timel
         "startTime": pod.status.as_ref().and_then(|status| status.start_time.clone())
             .map_or_else(|| Value::from(since.clone()), |time| json!(time)),
         "conditions": [
-            condition("Initialized", true),
-            condition("Ready", ready),
-            condition("ContainersReady", ready),
+            told("Initialized", true),
+            whole,
+            told("ContainersReady", ready),
         ],
         "containerStatuses": containers,
     }})
@@ -51,7 +86,7 @@ pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timel
 
 #[cfg(test)]
 mod tests {
-    use jiff::{SignedDuration, Timestamp};
+    use jiff::SignedDuration;
 
     use super::*;
     use crate::scenario::Startup;
@@ -76,7 +111,8 @@ mod tests {
             (Stage::Warming, "Running", Some(1_015)),
             (Stage::Ready, "Running", Some(1_015)),
         ] {
-            json_patch::merge(&mut object, &status(&pod, stage, &life, &timeline));
+            let now = Timestamp::from_second(2_000).unwrap();
+            json_patch::merge(&mut object, &status(&pod, stage, &life, &timeline, now));
             let read: kubernetes::pod::Pod = serde_json::from_value(object.clone()).unwrap();
             assert_eq!(object["status"]["phase"], phase);
             assert_eq!(
@@ -89,6 +125,42 @@ mod tests {
                 .condition("Ready")
                 .map(|ready| ready.status == "True");
             assert_eq!(ready, Some(stage == Stage::Ready));
+        }
+    }
+
+    #[test]
+    fn a_pod_is_ready_once_its_gates_are_open() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let timeline = Timeline::begun(at(1_000));
+        let startup = Startup {
+            pull: SignedDuration::ZERO,
+            start: SignedDuration::ZERO,
+            warm_up: SignedDuration::ZERO,
+        };
+        let life = Lifecycle::new(&startup, SignedDuration::ZERO, true);
+        for (gate, open) in [(None, false), (Some("False"), false), (Some("True"), true)] {
+            let conditions: Vec<Value> = gate
+                .iter()
+                .map(|status| json!({"type": "a/b", "status": status}))
+                .collect();
+            let pod: Pod = serde_json::from_value(json!({
+                "metadata": {"name": "a"},
+                "spec": {"containers": [], "readinessGates": [{"conditionType": "a/b"}]},
+                "status": {"conditions": conditions},
+            }))
+            .unwrap();
+            assert_eq!(is_open(&pod), open, "{gate:?}");
+            let status = status(&pod, Stage::Ready, &life, &timeline, at(2_000));
+            let conditions = &status["status"]["conditions"];
+            assert_eq!(conditions[1]["status"] == "True", open, "{gate:?}");
+            assert_eq!(
+                conditions[1]["lastTransitionTime"],
+                stamp(at(2_000)).as_str()
+            );
+            assert_eq!(
+                conditions[2]["status"], "True",
+                "its containers are ready all the same"
+            );
         }
     }
 }

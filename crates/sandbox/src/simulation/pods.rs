@@ -10,7 +10,8 @@ use crate::lifecycle::{Lifecycle, Stage};
 use crate::ordinals::Ordinals;
 use crate::scenario::{NodeShape, Workload};
 use crate::usage::{self, PodNow, Usage};
-use crate::victims::Victim;
+use crate::victims::victim;
+use evenkeel_core::placement::deletion_order::Victim;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
 
@@ -94,7 +95,7 @@ impl Pods {
         let pod = &self.made[id];
         let step = u64::try_from(id).unwrap_or(u64::MAX);
         let identity = self.random.stream("uid").below(step, usize::MAX);
-        Victim::of(pod.node, pod.lifecycle, pod.made, at, identity)
+        victim(pod.node, pod.lifecycle, pod.made, at, identity)
     }
 
     /// Makes so many Pods of a workload, with the first ordinals that are free.
@@ -183,6 +184,7 @@ impl Pods {
                 workload: &self.workloads[pod.index],
                 index: Some(pod.index),
                 stage: pod.lifecycle.map_or(Stage::Pulling, |life| life.stage(at)),
+                is_open: true,
                 noise: pod.noise,
             }
         })

@@ -19,7 +19,7 @@ use crate::engine::summary::{Summary, SummaryBuilder};
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{NodeShape, Scenario, Workload};
 use crate::scrape::Timing;
-use crate::victims::{self, Victim};
+use evenkeel_core::placement::deletion_order::{Victim, in_order};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
             ..self.pods.victim(id, now)
         };
         let victims: Vec<_> = staying.iter().map(victim).collect();
-        let order = victims::in_order(&victims, victims.iter().map(|pod| pod.node));
+        let order = in_order(&victims, victims.iter().map(|pod| pod.node));
         order
             .into_iter()
             .take(count)

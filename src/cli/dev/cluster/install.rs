@@ -118,6 +118,8 @@ pub(super) fn paced_fields(clock: Clock) -> Fields {
             span(SignedDuration::from_secs(2), LEAST_NOTICE),
         ),
         ("scaling.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
+        // There is nobody else's Pod that the rights could be too many for.
+        ("scaling.replicaProfiles", "on".to_owned()),
         ("metrics.source", "prometheus".to_owned()),
         ("metrics.interval", span(timing.interval, Duration::ZERO)),
         ("metrics.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),

@@ -1,6 +1,6 @@
 //! A kubelet for all nodes at once: a bound Pod runs at once and shows its containers' resources
 //! (without which the API server refuses to resize it), a deleted one is gone at once. A Pod with a
-//! container of the image [`MISSING`] waits for it for ever.
+//! container of the image [`MISSING`] waits for it for ever, and one with readiness gates for these.
 
 use std::time::Duration;
 
@@ -89,9 +89,30 @@ fn needs_status(pod: &Pod) -> bool {
     });
     match status.phase.as_deref() {
         None | Some("Pending") => true,
-        Some("Running") => stale,
+        Some("Running") => stale || condition(pod, "Ready") != Some(is_open(pod)),
         Some(_) => false,
     }
+}
+
+/// True where a condition holds; `None` where there is none.
+fn condition(pod: &Pod, kind: &str) -> Option<bool> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let found = conditions.iter().find(|one| one.type_ == kind)?;
+    Some(found.status == "True")
+}
+
+/// The readiness gates of a Pod.
+fn gates(pod: &Pod) -> impl Iterator<Item = &str> {
+    let gates = pod
+        .spec
+        .iter()
+        .flat_map(|spec| spec.readiness_gates.iter().flatten());
+    gates.map(|gate| gate.condition_type.as_str())
+}
+
+/// True where all conditions hold without which the Pod is not ready.
+fn is_open(pod: &Pod) -> bool {
+    gates(pod).all(|gate| condition(pod, gate) == Some(true))
 }
 
 fn containers(pod: &Pod) -> impl Iterator<Item = (&str, Value)> {
@@ -107,8 +128,11 @@ fn containers(pod: &Pod) -> impl Iterator<Item = (&str, Value)> {
 
 fn status(pod: &Pod) -> Value {
     let now = now();
-    let conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"]
-        .map(|kind| json!({"type": kind, "status": "True", "lastTransitionTime": now}));
+    let conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map(|kind| {
+        let holds = kind != "Ready" || is_open(pod);
+        let status = if holds { "True" } else { "False" };
+        json!({"type": kind, "status": status, "lastTransitionTime": now})
+    });
     let containers: Vec<Value> = containers(pod)
         .map(|(name, resources)| {
             json!({
@@ -125,12 +149,29 @@ fn status(pod: &Pod) -> Value {
             })
         })
         .collect();
-    json!({"status": {
+    let mut status = json!({
         "phase": "Running",
         "startTime": now,
         "conditions": conditions,
         "containerStatuses": containers,
-    }})
+    });
+    // Where anybody looks at its endpoints, it has an address.
+    if gates(pod).next().is_some() {
+        let address = address(pod);
+        status["podIP"] = json!(address);
+        status["podIPs"] = json!([{"ip": address}]);
+    }
+    json!({"status": status})
+}
+
+/// An address of the Pod's own, as far as a test has Pods.
+fn address(pod: &Pod) -> String {
+    let name = pod.name_any();
+    let sum = name.bytes().fold(7_u32, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+    });
+    let [_, a, b, c] = sum.to_be_bytes();
+    format!("10.{a}.{b}.{}", c.clamp(1, 254))
 }
 
 #[allow(

@@ -15,7 +15,7 @@ use super::wait::eventually;
 
 /// The controllers that tests live on. Node lifecycle is not among them, so that nodes need no
 /// heartbeat, and neither are those that only cost time here.
-const CONTROLLERS: [&str; 12] = [
+const CONTROLLERS: [&str; 13] = [
     "namespace-controller",
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
@@ -26,6 +26,7 @@ const CONTROLLERS: [&str; 12] = [
     "job-controller",
     "garbage-collector-controller",
     "disruption-controller",
+    "endpointslice-controller",
     "clusterrole-aggregation-controller",
     "horizontal-pod-autoscaler-controller",
 ];

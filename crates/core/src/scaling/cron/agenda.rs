@@ -38,6 +38,13 @@ pub(super) struct Begun {
     pub(super) end: Option<Timestamp>,
 }
 
+/// A window that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpenWindow {
+    pub(super) start: Timestamp,
+    pub(super) end: Timestamp,
+}
+
 /// The next runs and windows.
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
@@ -102,6 +109,22 @@ impl Agenda {
         let known = &mut self.rules[place];
         let around = known.take().filter(|around| around.stands(since, now));
         Some(known.insert(around.unwrap_or_else(|| Around::of(rule, since, now))))
+    }
+
+    /// The window of the rule at a place that is open at `now`, of a rule that was first seen `since` then.
+    pub(super) fn open_window(
+        &mut self,
+        spec: &CronSpec,
+        place: usize,
+        since: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<OpenWindow> {
+        let begun = self.around(spec, place, since, now)?.last?;
+        let end = begun.end?;
+        (now < end).then_some(OpenWindow {
+            start: begun.at,
+            end,
+        })
     }
 
     /// The next `most` runs and windows of all rules after `now`, in the order of their moments.

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::adjust::adjust;
-use super::agenda::Agenda;
+use super::agenda::{Agenda, OpenWindow};
 use super::rule::{Rule, When};
 use super::spec::CronSpec;
 use super::state::{CronState, Held, RuleState};
@@ -309,16 +309,13 @@ impl<'a> Ticking<'a> {
             let Some(state) = self.state.rules.get_mut(&rule.name) else {
                 continue;
             };
-            let around = if spec.is_active(rule) && matches!(rule.when, When::Window { .. }) {
-                self.agenda.around(spec, place, Some(state.since), now)
+            let window = if spec.is_active(rule) && matches!(rule.when, When::Window { .. }) {
+                self.agenda.open_window(spec, place, Some(state.since), now)
             } else {
                 None
             };
-            let begun = around.and_then(|around| around.last);
-            let window = begun.and_then(|begun| Some((begun.at, begun.end?)));
-            let window = window.filter(|(_, end)| now < *end);
             let was_open = std::mem::replace(&mut state.open, window.is_some());
-            let Some((start, until)) = window else {
+            let Some(OpenWindow { start, end: until }) = window else {
                 state.least = None;
                 if was_open {
                     self.happened.push(Happening::Closed {

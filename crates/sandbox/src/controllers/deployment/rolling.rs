@@ -4,10 +4,8 @@
 //! available anyway, then what `maxUnavailable` lets go.
 
 use k8s_openapi::api::apps::v1::{DeploymentSpec, RollingUpdateDeployment};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// The value of either bound where a Deployment does not say.
-const DEFAULT: &str = "25%";
+use evenkeel_kubernetes::rolling_update::{RollingBounds, RollingUpdate};
 
 /// A ReplicaSet in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,50 +16,28 @@ pub(super) struct Set {
     pub(super) available: i32,
 }
 
-/// How many Pods may be too many, and how many too few.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) surge: i32,
-    pub(super) unavailable: i32,
-}
-
-impl Bounds {
-    /// Those of a Deployment of `desired` Pods: surge is rounded up, what may be unavailable down,
-    /// and where neither lets anything happen one Pod may be unavailable.
-    pub(super) fn of(spec: &DeploymentSpec, desired: i32) -> Self {
-        let strategy = spec.strategy.as_ref();
-        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
-        let RollingUpdateDeployment {
-            max_surge,
-            max_unavailable,
-        } = rolling.cloned().unwrap_or_default();
-        let surge = resolve(max_surge.as_ref(), desired, 99);
-        let unavailable = resolve(max_unavailable.as_ref(), desired, 0);
-        Self {
-            surge,
-            unavailable: if surge == 0 && unavailable == 0 {
-                1
-            } else {
-                unavailable.min(desired)
-            },
-        }
-    }
-}
-
-/// A number, or hundredths of `total`; `round` is 99 to round up and 0 to round down.
-fn resolve(bound: Option<&IntOrString>, total: i32, round: i64) -> i32 {
-    let text = match bound {
-        Some(IntOrString::Int(number)) => return (*number).max(0),
-        Some(IntOrString::String(text)) => text,
-        None => DEFAULT,
+/// Those of a Deployment of `desired` Pods.
+pub(super) fn bounds(spec: &DeploymentSpec, desired: i32) -> RollingBounds {
+    let strategy = spec.strategy.as_ref();
+    let rolling = strategy.and_then(|strategy| strategy.rolling_update.clone());
+    let RollingUpdateDeployment {
+        max_surge,
+        max_unavailable,
+    } = rolling.unwrap_or_default();
+    let update = RollingUpdate {
+        max_surge,
+        max_unavailable,
     };
-    let percent: i64 = text.trim_end_matches('%').parse().unwrap_or(0);
-    let share = (percent.max(0) * i64::from(total) + round) / 100;
-    i32::try_from(share).unwrap_or(i32::MAX)
+    update.bounds(desired)
 }
 
 /// The next replicas of the newest set and of the old ones, the oldest first.
-pub(super) fn next(desired: i32, bounds: Bounds, newest: Set, old: &[Set]) -> (i32, Vec<i32>) {
+pub(super) fn next(
+    desired: i32,
+    bounds: RollingBounds,
+    newest: Set,
+    old: &[Set],
+) -> (i32, Vec<i32>) {
     let wanted: Vec<i32> = old.iter().map(|set| set.wanted).collect();
     let grown = grow(desired, bounds, newest, &wanted);
     if grown != newest.wanted {
@@ -70,7 +46,7 @@ pub(super) fn next(desired: i32, bounds: Bounds, newest: Set, old: &[Set]) -> (i
     (grown, shrink(desired, bounds, newest, old))
 }
 
-fn grow(desired: i32, bounds: Bounds, newest: Set, old: &[i32]) -> i32 {
+fn grow(desired: i32, bounds: RollingBounds, newest: Set, old: &[i32]) -> i32 {
     if newest.wanted >= desired {
         return desired;
     }
@@ -79,7 +55,7 @@ fn grow(desired: i32, bounds: Bounds, newest: Set, old: &[i32]) -> i32 {
     newest.wanted + room.min(desired - newest.wanted)
 }
 
-fn shrink(desired: i32, bounds: Bounds, newest: Set, old: &[Set]) -> Vec<i32> {
+fn shrink(desired: i32, bounds: RollingBounds, newest: Set, old: &[Set]) -> Vec<i32> {
     let mut wanted: Vec<i32> = old.iter().map(|set| set.wanted).collect();
     let all = newest.wanted + wanted.iter().sum::<i32>();
     let least = desired - bounds.unavailable;
@@ -125,14 +101,14 @@ mod tests {
                 "strategy": {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}},
             }))
             .unwrap();
-            let Bounds { surge, unavailable } = Bounds::of(&spec, desired);
+            let RollingBounds { surge, unavailable } = super::bounds(&spec, desired);
             assert_eq!((surge, unavailable), expected);
         }
     }
 
     #[test]
     fn steps_are_those_of_the_deployment_controller() {
-        let quarter = Bounds {
+        let quarter = RollingBounds {
             surge: 3,
             unavailable: 2,
         };
@@ -162,7 +138,7 @@ mod tests {
             ready in proptest::collection::vec(0_i32..10, 400),
         ) {
             let unavailable = if surge == 0 { unavailable.max(1) } else { unavailable };
-            let bounds = Bounds { surge, unavailable: unavailable.min(desired) };
+            let bounds = RollingBounds { surge, unavailable: unavailable.min(desired) };
             let (mut newest, mut old) = (set(0, 0), set(desired, desired));
             for become_ready in ready {
                 let (grown, shrunk) = next(desired, bounds, newest, &[old]);

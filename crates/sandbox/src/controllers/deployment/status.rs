@@ -8,7 +8,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::replicas::{available, desired, present};
-use super::rolling::Bounds;
+use super::rolling::bounds;
 use crate::objects::{condition_since, stamp};
 
 /// The ReplicaSets of a Deployment.
@@ -56,7 +56,7 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
     let (total, has) = (sum(present), sum(available));
     let updated = newest.map_or(0, present);
     let spec = deployment.spec.clone().unwrap_or_default();
-    let enough = has >= desired - Bounds::of(&spec, desired).unavailable;
+    let enough = has >= desired - bounds(&spec, desired).unavailable;
     let complete = updated == desired && total == desired && has == desired;
     let name = newest.map(ResourceExt::name_any).unwrap_or_default();
     let availability = if enough {

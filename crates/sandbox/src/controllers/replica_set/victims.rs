@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 
 use super::status::is_ready;
-use crate::victims::{self, Phase, Victim};
+use evenkeel_core::placement::deletion_order::{Phase, Victim, in_order as by_deletion};
 use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 
 /// The Pods in the order in which they are deleted. `related` are the active Pods of all ReplicaSets with
@@ -15,7 +15,7 @@ use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 pub(super) fn in_order(pods: &[Arc<Pod>], related: &[Arc<Pod>], now: Timestamp) -> Vec<Arc<Pod>> {
     let facts: Vec<_> = pods.iter().map(|pod| victim(pod, now)).collect();
     let related = related.iter().map(|pod| node(pod));
-    let order = victims::in_order(&facts, related);
+    let order = by_deletion(&facts, related);
     order.into_iter().map(|at| Arc::clone(&pods[at])).collect()
 }
 

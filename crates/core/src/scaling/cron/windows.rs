@@ -1,0 +1,42 @@
+//! Windows alone, without the state and the record that runs need: the replicas that those ask for
+//! which are open.
+
+use jiff::Timestamp;
+
+use super::agenda::Agenda;
+use super::rule::When;
+use super::spec::CronSpec;
+use super::state::CronState;
+
+/// What the windows of some rules ask for at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// At least one is open: the largest replicas of all that are, until the last of those closes that
+    /// ask for so many.
+    Replicas { replicas: i32, until: Timestamp },
+    /// None is open until this moment; `None` where none comes.
+    Nothing { until: Option<Timestamp> },
+}
+
+/// What the windows of these rules ask for at `now`, with the `agenda` of these rules. Runs ask for nothing
+/// here.
+#[must_use]
+pub fn asked(spec: &CronSpec, agenda: &mut Agenda, now: Timestamp) -> Asked {
+    let mut largest = None;
+    for (place, rule) in spec.rules().iter().enumerate() {
+        if !spec.is_active(rule) || !matches!(rule.when, When::Window { .. }) {
+            continue;
+        }
+        let open = agenda.open_window(spec, place, None, now);
+        largest = largest.max(open.map(|window| (rule.replicas, window.end)));
+    }
+    match largest {
+        Some((replicas, until)) => Asked::Replicas { replicas, until },
+        None => {
+            let next = agenda.next(spec, &CronState::default(), now, 1);
+            Asked::Nothing {
+                until: next.first().map(|next| next.at.timestamp()),
+            }
+        }
+    }
+}

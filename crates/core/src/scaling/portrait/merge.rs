@@ -1,0 +1,104 @@
+//! One count from the outcomes of all providers.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::outcome::Outcome;
+use super::provider::Provided;
+use crate::scaling::ranked::Ranked;
+
+/// The time for which a provider that fails keeps the others from lowering the count: as long as the HPA
+/// looks back before it scales in. Who fails for longer is taken for one that is not there.
+const GRACE: SignedDuration = SignedDuration::from_mins(5);
+
+/// The count that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The provider that asks for it; of several that ask for the same, the first by name.
+    pub provider: Arc<str>,
+    pub priority: i32,
+    pub replicas: i32,
+    /// The moment until which the provider is known to ask for it.
+    pub until: Option<Timestamp>,
+}
+
+/// A provider that should have had something to say, and had not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unheard {
+    pub provider: Arc<str>,
+    pub outcome: Outcome,
+}
+
+/// The outcomes of all providers together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The count that holds; `None` where nobody asks for one, and nothing is to change.
+    pub asked: Option<Asked>,
+    /// The providers that have failed or expired, by name.
+    pub unheard: Vec<Unheard>,
+    /// The moment until which the count is not to be lowered: one that could say more has failed lately.
+    pub keeps_until: Option<Timestamp>,
+}
+
+/// One count from the outcomes of all providers at `now`: of those that have a value, the highest priority
+/// holds, and of equal ones the larger. It depends on neither their order nor on how often one is given.
+///
+/// A provider whose priority would let it speak and that fails may be about to ask for more. For [a while](Merged::keeps_until) the
+/// count is not lowered without it.
+#[must_use]
+pub fn merge<'a>(providers: impl IntoIterator<Item = &'a Provided>, now: Timestamp) -> Merged {
+    let mut best = None;
+    let mut unheard = BTreeMap::new();
+    let mut failed = Vec::new();
+    for provided in providers {
+        let Provided {
+            name,
+            priority,
+            outcome,
+        } = provided;
+        match outcome {
+            Outcome::Value(value) => {
+                let rank = Ranked {
+                    priority: *priority,
+                    replicas: value.replicas,
+                };
+                let until = value.until.unwrap_or(Timestamp::MAX);
+                best = best.max(Some((rank, Reverse(Arc::clone(name)), until)));
+            }
+            Outcome::Absent { .. } => {}
+            Outcome::Expired { .. } => {
+                unheard.insert(Arc::clone(name), outcome.clone());
+            }
+            Outcome::Failed(failure) => {
+                unheard.insert(Arc::clone(name), outcome.clone());
+                failed.push((*priority, failure.since));
+            }
+        }
+    }
+    let asked = best.map(|(rank, Reverse(provider), until)| Asked {
+        provider,
+        priority: rank.priority,
+        replicas: rank.replicas,
+        until: Some(until).filter(|until| *until < Timestamp::MAX),
+    });
+    let could_speak = |priority| {
+        asked
+            .as_ref()
+            .is_none_or(|asked| asked.priority <= priority)
+    };
+    let ends = failed
+        .into_iter()
+        .filter(|(priority, _)| could_speak(*priority))
+        .filter_map(|(_, since)| since.checked_add(GRACE).ok());
+    Merged {
+        keeps_until: ends.max().filter(|end| now < *end),
+        unheard: unheard
+            .into_iter()
+            .map(|(provider, outcome)| Unheard { provider, outcome })
+            .collect(),
+        asked,
+    }
+}

@@ -1,0 +1,76 @@
+//! What a provider has said of all times, and what it comes to at one of them.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::outcome::{Outcome, Value};
+use super::series::TimeSeries;
+use crate::scaling::cron::{self, Agenda, CronSpec};
+
+/// What a provider has said, and how long it stands.
+#[derive(Debug, Clone)]
+pub struct Portrait {
+    pub replicas: Replicas,
+    /// When it has expired unless it is renewed; `None` where it stands until it is changed.
+    pub expires: Option<Timestamp>,
+}
+
+/// The replicas of a portrait over time.
+#[derive(Debug, Clone)]
+pub enum Replicas {
+    /// One count.
+    Static(i32),
+    /// Those of the windows that are open. Of several, the larger holds.
+    Cron(CronSpec),
+    /// Those of a series.
+    TimeSeries(TimeSeries),
+}
+
+/// The outcome of one provider, with its name and its priority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provided {
+    /// The name, unique among the providers of one target.
+    pub name: Arc<str>,
+    /// Of those that have a value, the highest holds.
+    pub priority: i32,
+    pub outcome: Outcome,
+}
+
+impl Portrait {
+    /// What it comes to at `now`. The `agenda` is that of its windows, and is left alone where it has none.
+    #[must_use]
+    pub fn at(&self, agenda: &mut Agenda, now: Timestamp) -> Outcome {
+        let Self { replicas, expires } = self;
+        if let Some(at) = expires.filter(|end| *end <= now) {
+            return Outcome::Expired { at };
+        }
+        match replicas.at(agenda, now) {
+            Outcome::Value(Value { replicas, until }) => Outcome::Value(Value {
+                replicas,
+                until: until.into_iter().chain(*expires).min(),
+            }),
+            other => other,
+        }
+    }
+}
+
+impl Replicas {
+    fn at(&self, agenda: &mut Agenda, now: Timestamp) -> Outcome {
+        let value = |replicas, until| Outcome::Value(Value { replicas, until });
+        match self {
+            Self::Static(replicas) => value(*replicas, None),
+            Self::Cron(spec) => match cron::asked(spec, agenda, now) {
+                cron::Asked::Replicas { replicas, until } => value(replicas, Some(until)),
+                cron::Asked::Nothing { until } => Outcome::Absent { until },
+            },
+            Self::TimeSeries(series) => {
+                let until = series.next(now).map(|next| next.at);
+                match series.at(now) {
+                    Some(point) => value(point.replicas, until),
+                    None => Outcome::Absent { until },
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Portraits at single moments, and what holds of every merge.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use super::*;
+use crate::scaling::Bounds;
+use crate::scaling::cron::{Agenda, CronSpec, Rule, Schedule, When, Zone};
+use crate::scaling::limit::LimitedBy;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn value(replicas: i32, until: Option<i64>) -> Outcome {
+    Outcome::Value(Value {
+        replicas,
+        until: until.map(at),
+    })
+}
+
+fn failed(since: i64) -> Outcome {
+    Outcome::Failed(Failure {
+        reason: "NoAnswer",
+        message: Cow::Borrowed("nobody answers"),
+        since: at(since),
+    })
+}
+
+fn provided(name: &str, priority: i32, outcome: Outcome) -> Provided {
+    Provided {
+        name: name.into(),
+        priority,
+        outcome,
+    }
+}
+
+fn window(name: &str, start: &str, end: &str, replicas: i32) -> Rule {
+    let schedule = |text| Schedule::parse(text, None, &Zone::utc()).unwrap();
+    Rule {
+        name: name.to_owned(),
+        when: When::Window {
+            start: schedule(start),
+            end: schedule(end),
+        },
+        replicas,
+        run_once: false,
+        suspended: false,
+        excluded: Arc::default(),
+    }
+}
+
+fn series(points: &[(i64, i32)]) -> Result<TimeSeries, SeriesError> {
+    let points = points.iter().map(|(second, replicas)| Point {
+        at: at(*second),
+        replicas: *replicas,
+    });
+    TimeSeries::new(points.collect())
+}
+
+#[test]
+fn a_series_holds_from_each_point_to_the_next_and_the_last_until_it_expires() {
+    let portrait = Portrait {
+        replicas: Replicas::TimeSeries(series(&[(100, 3), (200, 0), (300, 7)]).unwrap()),
+        expires: Some(at(400)),
+    };
+    let mut agenda = Agenda::default();
+    for (second, expected) in [
+        (
+            99,
+            Outcome::Absent {
+                until: Some(at(100)),
+            },
+        ),
+        (100, value(3, Some(200))),
+        (199, value(3, Some(200))),
+        (200, value(0, Some(300))),
+        (399, value(7, Some(400))),
+        (400, Outcome::Expired { at: at(400) }),
+        (9000, Outcome::Expired { at: at(400) }),
+    ] {
+        assert_eq!(portrait.at(&mut agenda, at(second)), expected, "{second}");
+    }
+}
+
+#[test]
+fn a_series_is_in_order() {
+    assert_eq!(series(&[]), Err(SeriesError::NoPoint));
+    assert_eq!(
+        series(&[(1, 1), (1, 2)]),
+        Err(SeriesError::Order { place: 1 })
+    );
+    assert_eq!(
+        series(&[(1, 1), (3, 2), (2, 2)]),
+        Err(SeriesError::Order { place: 2 })
+    );
+    let replicas = -1;
+    assert_eq!(
+        series(&[(1, 1), (3, replicas)]),
+        Err(SeriesError::Replicas { place: 1, replicas })
+    );
+}
+
+#[test]
+fn of_windows_that_overlap_the_larger_holds() {
+    let rules = vec![
+        window("day", "0 8 * * *", "0 18 * * *", 6),
+        window("lunch", "0 11 * * *", "0 13 * * *", 9),
+        window("tea", "0 12 * * *", "0 16 * * *", 4),
+    ];
+    let portrait = Portrait {
+        replicas: Replicas::Cron(CronSpec::new(rules, false, SignedDuration::ZERO).unwrap()),
+        expires: None,
+    };
+    let mut agenda = Agenda::default();
+    let hour = |hour: i64| hour * 3600;
+    for (second, expected) in [
+        (
+            hour(7),
+            Outcome::Absent {
+                until: Some(at(hour(8))),
+            },
+        ),
+        (hour(8), value(6, Some(hour(18)))),
+        (hour(11), value(9, Some(hour(13)))),
+        (hour(12), value(9, Some(hour(13)))),
+        (hour(13), value(6, Some(hour(18)))),
+        (
+            hour(18),
+            Outcome::Absent {
+                until: Some(at(hour(32))),
+            },
+        ),
+    ] {
+        assert_eq!(portrait.at(&mut agenda, at(second)), expected, "{second}");
+    }
+}
+
+#[test]
+fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fails() {
+    let asked = |providers: &[Provided]| {
+        let merged = merge(providers, at(1000));
+        let by = merged
+            .asked
+            .map(|asked| (asked.provider.to_string(), asked.replicas));
+        let unheard = merged.unheard.iter().map(|one| one.provider.to_string());
+        (by, unheard.collect::<Vec<_>>())
+    };
+    let cron = provided("cron", 2, value(4, None));
+    let reactive = provided("reactive", 1, value(9, None));
+    let predictive = provided("predictive", 1, value(7, None));
+    let by = |name: &str, replicas| Some((name.to_owned(), replicas));
+    assert_eq!(
+        asked(&[reactive.clone(), cron.clone(), predictive.clone()]),
+        (by("cron", 4), vec![])
+    );
+    let absent = provided("cron", 2, Outcome::Absent { until: None });
+    assert_eq!(
+        asked(&[absent, predictive.clone(), reactive.clone()]),
+        (by("reactive", 9), vec![])
+    );
+    let expired = provided("reactive", 1, Outcome::Expired { at: at(5) });
+    let broken = provided("cron", 2, failed(0));
+    assert_eq!(
+        asked(&[broken.clone(), predictive, expired.clone()]),
+        (
+            by("predictive", 7),
+            vec!["cron".to_owned(), "reactive".to_owned()]
+        )
+    );
+    let nobody = merge(&[broken, expired], at(1000));
+    assert_eq!(nobody.asked, None);
+    let target = nobody.target(5, Bounds::new(1, 10).unwrap());
+    assert_eq!(
+        (target.replicas, target.limited_by),
+        (5, Some(LimitedBy::MissingData))
+    );
+}
+
+#[test]
+fn who_fails_and_could_ask_for_more_keeps_the_count_for_five_minutes() {
+    let bounds = Bounds::new(1, 10).unwrap();
+    let low = provided("reactive", 1, value(2, None));
+    for (priority, second, replicas) in [(1, 1299, 8), (1, 1300, 2), (2, 1299, 8), (0, 1001, 2)] {
+        let broken = provided("predictive", priority, failed(1000));
+        let merged = merge(&[broken, low.clone()], at(second));
+        let target = merged.target(8, bounds);
+        assert_eq!(target.replicas, replicas, "{priority} {second}");
+        assert_eq!(
+            matches!(target.limited_by, Some(LimitedBy::FailedPortrait { .. })),
+            replicas == 8
+        );
+        assert_eq!(
+            merged.target(1, bounds).replicas,
+            2,
+            "more is not kept back"
+        );
+    }
+}
+
+#[test]
+fn bounds_hold_whatever_is_asked_for() {
+    let bounds = Bounds::new(3, 6).unwrap();
+    for (asked, replicas, limit) in [
+        (1, 3, Some(LimitedBy::MinReplicas(3))),
+        (4, 4, None),
+        (9, 6, Some(LimitedBy::MaxReplicas(6))),
+    ] {
+        let merged = merge(&[provided("a", 0, value(asked, None))], at(0));
+        let target = merged.target(5, bounds);
+        assert_eq!((target.replicas, target.limited_by), (replicas, limit));
+    }
+    assert_eq!(Merged::default().target(9, bounds).replicas, 6);
+}
+
+fn any_outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        4 => (0i32..20, prop::option::of(1000i64..2000)).prop_map(|(replicas, until)| value(replicas, until)),
+        1 => Just(Outcome::Absent { until: None }),
+        1 => Just(Outcome::Expired { at: at(10) }),
+        1 => (500i64..1000).prop_map(failed),
+    ]
+}
+
+fn any_providers() -> impl Strategy<Value = Vec<Provided>> {
+    let one = (-2i32..3, any_outcome());
+    prop::collection::vec(one, 0..8).prop_map(|all| {
+        let named = all.into_iter().enumerate();
+        let provided = named
+            .map(|(place, (priority, outcome))| provided(&format!("p{place}"), priority, outcome));
+        provided.collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn neither_order_nor_repetition_matters(
+        (given, shuffled) in any_providers().prop_flat_map(|all| {
+            (Just(all.clone()), Just([all.clone(), all].concat()).prop_shuffle())
+        }),
+    ) {
+        prop_assert_eq!(merge(&given, at(1000)), merge(&shuffled, at(1000)));
+    }
+
+    #[test]
+    fn nobody_who_has_a_value_is_passed_over(given in any_providers()) {
+        let merged = merge(&given, at(1000));
+        let values = given.iter().filter_map(|one| Some((one.priority, one.outcome.value()?.replicas)));
+        let asked = merged.asked.as_ref().map(|asked| (asked.priority, asked.replicas));
+        prop_assert_eq!(asked, values.max());
+        let unheard = given.iter().filter(|one| {
+            matches!(one.outcome, Outcome::Failed(_) | Outcome::Expired { .. })
+        });
+        prop_assert_eq!(merged.unheard.len(), unheard.count());
+    }
+}

@@ -1,0 +1,252 @@
+//! How many Pods of a workload take traffic, how many only run, and how many stand by: from the wanted
+//! counts and the Pods as they are to changes of single Pods and the count of the workload.
+//!
+//! Pods change into neighbouring states alone: online, cut off, standby. More traffic is taken by those that
+//! are cut off, then by those that stand by, and only what is still missing then by new ones; the count of a
+//! workload rises at once and falls Pod by Pod, each being out of traffic for a while before it goes. What takes
+//! traffic is counted by Pods that are ready, so that a cut-off Pod stands in for one that is not.
+
+mod census;
+mod direction;
+mod excess;
+mod limits;
+mod pod;
+mod refusal;
+mod scale_in;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::ReplicaCounts;
+use census::Census;
+use excess::{at_least_none, excess};
+use limits::Allowance;
+use scale_in::ScaleIn;
+
+pub use direction::Direction;
+pub use limits::{Budget, Limits};
+pub use pod::{PodResources, PodState, ProfilePod};
+pub use refusal::Refusal;
+
+/// A Pod is only taken out of traffic where those that stay have been ready for so long.
+const SETTLED: SignedDuration = SignedDuration::from_secs(10);
+
+/// The rules of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    pub wanted: ReplicaCounts,
+    pub paused: bool,
+    pub direction: Direction,
+    /// The time for which a Pod takes no traffic before it is deleted.
+    pub drain: SignedDuration,
+}
+
+/// A workload and its Pods at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// The count that the workload is to have.
+    pub replicas: i32,
+    /// Its Pods that are neither finished nor being deleted, those first that its controller would delete
+    /// first.
+    pub pods: &'a [ProfilePod],
+    pub limits: &'a Limits,
+    /// True while its Pods are replaced by those of another version: which ones go is not to be chosen then.
+    pub is_rolling: bool,
+    pub now: Timestamp,
+}
+
+/// A Pod that changes its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateChange {
+    /// Its position.
+    pub pod: usize,
+    pub to: PodState,
+}
+
+/// What is to be done for a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProfilePlan {
+    pub changes: Vec<StateChange>,
+    /// The count that the workload is to have now; it falls to the sum step by step.
+    pub replicas: i32,
+    /// The positions of the Pods that are to be deleted, the first of them first.
+    pub victims: Vec<usize>,
+    /// What is not done, and why.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Decides what is to be done for a profile at one moment.
+#[must_use]
+pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
+    let census = Census::of(seen, SETTLED);
+    if let Some(refusal) = stands_still(rules, &census) {
+        return ProfilePlan {
+            replicas: seen.replicas,
+            refusals: vec![refusal],
+            ..ProfilePlan::default()
+        };
+    }
+    let wanted = rules.wanted;
+    let surplus = excess(seen.replicas, wanted.total());
+    let mut plan = ProfilePlan {
+        refusals: seen.limits.refusal(wanted.parked()).into_iter().collect(),
+        ..ProfilePlan::default()
+    };
+    // Replicas without a Pod are gone already, and those that are not ready need not be taken out of traffic:
+    // their controller deletes them first.
+    let going = excess(surplus, census.missing);
+    let leaving = excess(going, census.unready);
+    let off = wanted.parked().saturating_add(leaving);
+    let raised = raise(rules, seen, &census, off, &mut plan);
+    let blocked = !raised && !seen.is_rolling && lower(rules, seen, &census, off, &mut plan);
+    if !raised && !seen.is_rolling {
+        exchange(rules, seen, &census, leaving, &mut plan);
+    }
+    let scale_in = ScaleIn {
+        rules,
+        seen,
+        census: &census,
+        is_blocked: blocked || seen.limits.within(off) == 0,
+    };
+    plan.victims = scale_in.victims(going);
+    plan.replicas = if surplus > 0 {
+        seen.replicas - scale_in.ripe(surplus, &plan.victims)
+    } else if seen.limits.is_ordered && census.off() > 0 {
+        // No further Pod would be made before all are ready.
+        seen.replicas
+    } else {
+        wanted.total()
+    };
+    plan
+}
+
+fn stands_still(rules: &Rules, census: &Census) -> Option<Refusal> {
+    if rules.paused {
+        return Some(Refusal::Paused);
+    }
+    let (current, wanted) = (census.online_replicas, rules.wanted.online);
+    (!rules.direction.allows(current, wanted)).then_some(Refusal::Direction {
+        allowed: rules.direction,
+        current,
+        wanted,
+    })
+}
+
+/// Brings Pods closer to traffic, where too few take it or more are out of it than may be; gives whether
+/// any does or is about to.
+fn raise(
+    rules: &Rules,
+    seen: &Situation<'_>,
+    census: &Census,
+    off: i32,
+    plan: &mut ProfilePlan,
+) -> bool {
+    let lacking = excess(rules.wanted.online, census.serving);
+    let beyond = excess(census.off(), seen.limits.within(off));
+    let waits_for_all = seen.limits.is_ordered && rules.wanted.total() > seen.replicas;
+    let beyond = if waits_for_all { census.off() } else { beyond };
+    let misplaced = misplaced(seen, off);
+    let mut needed = lacking.max(beyond).max(misplaced);
+    let mut withheld = 0;
+    let is_raised = needed > 0 && census.off() > 0;
+    for pod in census.to_raise(seen) {
+        if needed == 0 {
+            break;
+        }
+        let found = &seen.pods[pod];
+        let to = match found.state {
+            PodState::Standby => PodState::Cutoff,
+            PodState::Cutoff if found.resources == PodResources::Full => PodState::Online,
+            PodState::Cutoff if found.resources == PodResources::Withheld => {
+                withheld += 1;
+                continue;
+            }
+            // It is about to have what it asks for.
+            PodState::Cutoff | PodState::Online => {
+                needed -= 1;
+                continue;
+            }
+        };
+        plan.changes.push(StateChange { pod, to });
+        needed -= 1;
+    }
+    if withheld > 0 {
+        plan.refusals.push(Refusal::Withheld { pods: withheld });
+    }
+    is_raised
+}
+
+/// The Pods out of traffic of a workload that goes by ordinals which are not those that go next.
+fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
+    let first = at_least_none(off);
+    let behind = seen.pods.iter().skip(first);
+    let misplaced = behind.filter(|pod| pod.ordinal.is_some() && pod.state.is_off());
+    i32::try_from(misplaced.count()).unwrap_or(i32::MAX)
+}
+
+/// Takes Pods out of traffic, where more take it than is wanted; true where limits let none go that should.
+fn lower(
+    rules: &Rules,
+    seen: &Situation<'_>,
+    census: &Census,
+    off: i32,
+    plan: &mut ProfilePlan,
+) -> bool {
+    let spare = excess(census.settled, rules.wanted.online);
+    let others = census.missing.saturating_add(census.unready);
+    let most = seen.limits.beside(off, others);
+    let missing = excess(off, census.off());
+    let mut left = spare.min(excess(most, census.off()));
+    let mut allowance = Allowance::of(seen.limits);
+    let (mut taken, mut ungated) = (0, 0);
+    for (pod, found) in seen.pods.iter().enumerate() {
+        if !found.serves() || left == 0 {
+            continue;
+        }
+        if !found.is_gated {
+            ungated += 1;
+        } else if allowance.take(pod) {
+            let to = PodState::Cutoff;
+            plan.changes.push(StateChange { pod, to });
+            (left, taken) = (left - 1, taken + 1);
+        }
+    }
+    let refusal = allowance.refusal();
+    // Where some are on their way out, the next ones come after them.
+    let none_leaves = taken == 0 && census.off() <= rules.wanted.parked();
+    if left > 0 && refusal.is_none() && ungated > 0 {
+        plan.refusals.push(Refusal::NoGate {
+            pods: left.min(ungated),
+        });
+    }
+    plan.refusals.extend(refusal.filter(|_| left > 0));
+    none_leaves && missing > 0 && spare > 0
+}
+
+/// Exchanges those that are cut off and those that stand by, as both are wanted.
+fn exchange(
+    rules: &Rules,
+    seen: &Situation<'_>,
+    census: &Census,
+    leaving: i32,
+    plan: &mut ProfilePlan,
+) {
+    let ReplicaCounts {
+        cutoff, standby, ..
+    } = rules.wanted;
+    let free = excess(census.cutoff, cutoff.saturating_add(leaving));
+    let lacking = excess(standby, census.standby).min(free);
+    let (from, to, count) = if lacking > 0 {
+        (PodState::Cutoff, PodState::Standby, lacking)
+    } else {
+        let too_many = excess(census.standby, standby);
+        let lacking = excess(cutoff, census.cutoff);
+        (PodState::Standby, PodState::Cutoff, too_many.min(lacking))
+    };
+    let in_order = census.longest_off(seen, from);
+    let changes = in_order.into_iter().take(at_least_none(count));
+    plan.changes
+        .extend(changes.map(|pod| StateChange { pod, to }));
+}
+
+#[cfg(test)]
+mod tests;

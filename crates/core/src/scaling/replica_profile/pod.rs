@@ -1,0 +1,88 @@
+//! A Pod as a profile sees it.
+
+use jiff::Timestamp;
+
+/// The state of a Pod. One changes into its neighbours alone: online, cut off, standby.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum PodState {
+    /// It takes traffic once it is ready.
+    #[default]
+    Online,
+    /// It runs and takes no traffic.
+    Cutoff,
+    /// It takes no traffic, and holds less than it asks for.
+    Standby,
+}
+
+impl PodState {
+    /// All states, in their order.
+    pub const ALL: [Self; 3] = [Self::Online, Self::Cutoff, Self::Standby];
+
+    /// The word in labels and Events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Online => "Online",
+            Self::Cutoff => "Cutoff",
+            Self::Standby => "Standby",
+        }
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// True for a state in which a Pod takes no traffic.
+    #[must_use]
+    pub const fn is_off(self) -> bool {
+        !matches!(self, Self::Online)
+    }
+}
+
+/// The resources of a Pod beside those of its template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PodResources {
+    /// It has all that it asks for.
+    #[default]
+    Full,
+    /// It has less, or is about to have all of it.
+    Lowered,
+    /// Its node cannot give them back at present.
+    Withheld,
+}
+
+/// A Pod of a profile's workload that is neither finished nor being deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProfilePod {
+    pub state: PodState,
+    /// True where it has the readiness gate, without which nothing takes it out of traffic.
+    pub is_gated: bool,
+    /// True while all of its containers are ready.
+    pub containers_ready: bool,
+    /// Since when it has been ready as a whole; `None` while it is not.
+    pub ready_since: Option<Timestamp>,
+    /// Since when it has taken no traffic; `None` while it may take some.
+    pub off_since: Option<Timestamp>,
+    pub resources: PodResources,
+    /// True where its controller deletes it before others that are not ready either: it is marked so, or
+    /// its controller goes by ordinals.
+    pub is_marked: bool,
+    /// Its ordinal, where its controller deletes the highest first.
+    pub ordinal: Option<u32>,
+}
+
+impl ProfilePod {
+    /// True for one that takes traffic, or will as soon as that is seen.
+    pub(super) const fn serves(&self) -> bool {
+        !self.state.is_off() && self.containers_ready
+    }
+
+    /// True for one that could take traffic at once.
+    pub(super) fn can_serve(&self) -> bool {
+        self.state == PodState::Cutoff
+            && self.containers_ready
+            && self.resources == PodResources::Full
+    }
+}

@@ -1,0 +1,84 @@
+//! Why a profile is not, or not wholly, as it is wanted.
+
+use std::fmt;
+
+use super::direction::Direction;
+
+/// A reason for which something that a profile asks for is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The profile is paused.
+    Paused,
+    /// The direction of the change is not allowed.
+    Direction {
+        allowed: Direction,
+        current: i32,
+        wanted: i32,
+    },
+    /// More would be out of traffic than the workload's `maxUnavailable`.
+    MaxUnavailable { wanted: i32, allowed: i32 },
+    /// A StatefulSet that waits for each Pod to be ready does nothing while more than one is not.
+    Ordered { wanted: i32 },
+    /// A PodDisruptionBudget has no disruption left.
+    DisruptionBudget { name: String },
+    /// These Pods have no readiness gate.
+    NoGate { pods: i32 },
+    /// The nodes of these Pods cannot give them their resources back at present.
+    Withheld { pods: i32 },
+}
+
+impl Refusal {
+    /// The reason in one word, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Paused => "Paused",
+            Self::Direction { .. } => "DirectionNotAllowed",
+            Self::MaxUnavailable { .. } => "MaxUnavailable",
+            Self::Ordered { .. } => "OrderedReady",
+            Self::DisruptionBudget { .. } => "PodDisruptionBudget",
+            Self::NoGate { .. } => "NoReadinessGate",
+            Self::Withheld { .. } => "ResourcesWithheld",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paused => f.write_str("the profile is paused"),
+            Self::Direction {
+                allowed,
+                current,
+                wanted,
+            } => write!(
+                f,
+                "allowedScalingDirection is {}: {current} online replicas stay, though {wanted} are wanted",
+                allowed.as_str()
+            ),
+            Self::MaxUnavailable { wanted, allowed } => write!(
+                f,
+                "{wanted} Pods out of traffic are wanted, and maxUnavailable of the workload lets {allowed} be"
+            ),
+            Self::Ordered { wanted } => write!(
+                f,
+                "{wanted} Pods out of traffic are wanted, and a StatefulSet with podManagementPolicy \
+                 OrderedReady waits for ever where more than one is not ready; accepted: 1, or Parallel"
+            ),
+            Self::DisruptionBudget { name } => write!(
+                f,
+                "the PodDisruptionBudget {name} lets no further Pod be taken out of traffic"
+            ),
+            Self::NoGate { pods } => write!(
+                f,
+                "{pods} Pods have no readiness gate evenkeel.dev/online, being older than the profile or made \
+                 while nobody could have set its condition, and stay in traffic until they are made anew"
+            ),
+            Self::Withheld { pods } => write!(
+                f,
+                "the nodes of {pods} Pods cannot give them back the resources that they ask for, and so they \
+                 take no traffic"
+            ),
+        }
+    }
+}

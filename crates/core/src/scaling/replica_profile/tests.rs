@@ -1,0 +1,434 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const DRAIN: SignedDuration = SignedDuration::from_secs(30);
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + second).unwrap()
+}
+
+fn counts(online: i32, cutoff: i32, standby: i32) -> ReplicaCounts {
+    ReplicaCounts {
+        online,
+        cutoff,
+        standby,
+    }
+}
+
+fn rules(wanted: ReplicaCounts) -> Rules {
+    Rules {
+        wanted,
+        paused: false,
+        direction: Direction::Both,
+        drain: DRAIN,
+    }
+}
+
+/// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds.
+#[derive(Debug, Clone)]
+struct Played {
+    pods: Vec<(i32, ProfilePod)>,
+    replicas: i32,
+    limits: Limits,
+    ordinals: bool,
+    second: i64,
+    next: i32,
+    /// The Pods that have gone, each as it was.
+    gone: Vec<ProfilePod>,
+}
+
+impl Played {
+    fn new(online: i32, ordinals: bool) -> Self {
+        let mut played = Self {
+            pods: Vec::new(),
+            replicas: online,
+            limits: Limits::default(),
+            ordinals,
+            second: 0,
+            next: 0,
+            gone: Vec::new(),
+        };
+        played.follow_count();
+        for (_, pod) in &mut played.pods {
+            pod.containers_ready = true;
+            pod.ready_since = Some(at(-100));
+        }
+        played
+    }
+
+    /// Makes what is missing, and deletes as a ReplicaSet or a StatefulSet does.
+    fn follow_count(&mut self) {
+        while self.pods.len() < self.replicas as usize {
+            let taken = |ordinal: &u32| {
+                self.pods
+                    .iter()
+                    .any(|(_, pod)| pod.ordinal == Some(*ordinal))
+            };
+            let ordinal = (0..).find(|ordinal| !taken(ordinal));
+            let pod = ProfilePod {
+                is_gated: true,
+                is_marked: self.ordinals,
+                ordinal: ordinal.filter(|_| self.ordinals),
+                ..ProfilePod::default()
+            };
+            self.pods.push((self.next, pod));
+            self.next += 1;
+        }
+        while self.pods.len() > self.replicas as usize {
+            let order = |(number, pod): &(i32, ProfilePod)| {
+                let is_ready = pod.containers_ready && !pod.state.is_off();
+                (is_ready, !pod.is_marked, std::cmp::Reverse(*number))
+            };
+            let first = if self.ordinals {
+                (0..self.pods.len()).max_by_key(|&at| self.pods[at].1.ordinal)
+            } else {
+                (0..self.pods.len()).min_by_key(|&at| order(&self.pods[at]))
+            };
+            let (_, pod) = self.pods.remove(first.unwrap());
+            self.gone.push(pod);
+        }
+    }
+
+    fn seen(&self) -> Vec<ProfilePod> {
+        let mut pods = self.pods.clone();
+        pods.sort_by_key(|(number, pod)| (std::cmp::Reverse(pod.ordinal), *number));
+        pods.into_iter().map(|(_, pod)| pod).collect()
+    }
+
+    fn counts(&self) -> ReplicaCounts {
+        let of = |state| {
+            self.pods
+                .iter()
+                .filter(|(_, pod)| pod.state == state)
+                .count() as i32
+        };
+        counts(
+            of(PodState::Online),
+            of(PodState::Cutoff),
+            of(PodState::Standby),
+        )
+    }
+
+    fn serving(&self) -> i32 {
+        let serving = self.pods.iter().filter(|(_, pod)| pod.serves());
+        serving.count() as i32
+    }
+
+    fn round(&mut self, rules: &Rules) -> ProfilePlan {
+        let pods = self.seen();
+        let plan = decide(
+            rules,
+            &Situation {
+                replicas: self.replicas,
+                pods: &pods,
+                limits: &self.limits,
+                is_rolling: false,
+                now: at(self.second),
+            },
+        );
+        self.pods
+            .sort_by_key(|(number, pod)| (std::cmp::Reverse(pod.ordinal), *number));
+        if !self.ordinals {
+            for (place, (_, pod)) in self.pods.iter_mut().enumerate() {
+                pod.is_marked = plan.victims.contains(&place);
+            }
+        }
+        for StateChange { pod, to } in &plan.changes {
+            let pod = &mut self.pods[*pod].1;
+            let distance = (pod.state as i32 - *to as i32).abs();
+            assert_eq!(distance, 1, "{:?} became {to:?}", pod.state);
+            match (pod.state, *to) {
+                (PodState::Online, _) => pod.off_since = Some(at(self.second)),
+                (_, PodState::Online) => {
+                    assert_eq!(pod.resources, PodResources::Full);
+                    pod.off_since = None;
+                    pod.ready_since = Some(at(self.second));
+                }
+                (_, PodState::Standby) => pod.resources = PodResources::Lowered,
+                (PodState::Standby, _) | (PodState::Cutoff, PodState::Cutoff) => {}
+            }
+            pod.state = *to;
+        }
+        self.replicas = plan.replicas;
+        self.follow_count();
+        plan
+    }
+
+    /// A second passes: resources are back, and what was made ten seconds ago is ready.
+    fn pass(&mut self) {
+        self.second += 1;
+        for (number, pod) in &mut self.pods {
+            if pod.state != PodState::Standby {
+                pod.resources = PodResources::Full;
+            }
+            let is_made = (self.second + i64::from(*number)) % 10 == 0;
+            if !pod.containers_ready && is_made {
+                pod.containers_ready = true;
+                pod.ready_since = Some(at(self.second));
+            }
+        }
+    }
+
+    fn play(&mut self, rules: &Rules, seconds: i32) -> ProfilePlan {
+        let mut last = ProfilePlan::default();
+        for _ in 0..seconds {
+            last = self.round(rules);
+            self.pass();
+        }
+        last
+    }
+}
+
+#[test]
+fn more_traffic_is_taken_by_cut_off_pods_at_once_and_by_new_ones_only_for_the_rest() {
+    let mut played = Played::new(6, false);
+    played.play(&rules(counts(3, 2, 1)), 60);
+    assert_eq!(played.counts(), counts(3, 2, 1));
+    let plan = played.round(&rules(counts(5, 0, 1)));
+    assert_eq!((plan.replicas, played.serving()), (6, 5), "{plan:?}");
+    // The one that stands by first gets its resources, and takes traffic when it has them.
+    let plan = played.round(&rules(counts(8, 0, 0)));
+    assert_eq!((plan.replicas, played.serving()), (8, 5));
+    assert_eq!(played.counts(), counts(7, 1, 0));
+    assert!(played.round(&rules(counts(8, 0, 0))).changes.is_empty());
+    played.pass();
+    played.round(&rules(counts(8, 0, 0)));
+    assert_eq!(
+        played.serving(),
+        6 + played
+            .pods
+            .iter()
+            .filter(|(number, pod)| *number > 5 && pod.containers_ready)
+            .count() as i32
+    );
+}
+
+#[test]
+fn what_is_cut_off_stays_so_until_new_pods_take_traffic() {
+    let mut played = Played::new(5, false);
+    played.play(&rules(counts(3, 2, 0)), 60);
+    let plan = played.round(&rules(counts(5, 2, 0)));
+    assert_eq!((plan.replicas, played.serving()), (7, 5));
+    played.play(&rules(counts(5, 2, 0)), 60);
+    assert_eq!(played.counts(), counts(5, 2, 0));
+    assert_eq!(played.serving(), 5);
+}
+
+#[test]
+fn a_scale_in_deletes_what_has_been_out_of_traffic_for_the_drain() {
+    for ordinals in [false, true] {
+        let mut played = Played::new(6, ordinals);
+        played.play(&rules(counts(4, 2, 0)), 60);
+        let (shrunk, before) = (rules(counts(3, 1, 0)), played.second);
+        for _ in 0..90 {
+            let was = played.gone.len();
+            played.round(&shrunk);
+            for pod in &played.gone[was..] {
+                let since = pod.off_since.expect("it was taken out of traffic first");
+                assert!(at(played.second).duration_since(since) >= DRAIN);
+            }
+            assert!(played.serving() >= 3);
+            played.pass();
+        }
+        assert!(played.second > before);
+        assert_eq!(played.counts(), counts(3, 1, 0), "ordinals: {ordinals}");
+        if ordinals {
+            let top = played.seen();
+            assert_eq!(top[0].state, PodState::Cutoff, "the highest goes next");
+        }
+    }
+}
+
+#[test]
+fn limits_refuse_what_is_beyond_them_and_scale_in_goes_on() {
+    let mut played = Played::new(4, false);
+    played.limits.max_unavailable = Some(1);
+    let plan = played.play(&rules(counts(2, 2, 0)), 60);
+    assert_eq!(played.counts(), counts(3, 1, 0));
+    let refused = Refusal::MaxUnavailable {
+        wanted: 2,
+        allowed: 1,
+    };
+    assert_eq!(plan.refusals, [refused]);
+    // Nothing may be taken out of traffic, and Pods go as they are.
+    played.limits.max_unavailable = Some(0);
+    let plan = played.round(&rules(counts(2, 2, 0)));
+    assert_eq!(played.counts(), counts(4, 0, 0), "{plan:?}");
+    played.play(&rules(counts(2, 0, 0)), 60);
+    assert_eq!(played.counts(), counts(2, 0, 0));
+}
+
+#[test]
+fn a_budget_without_disruptions_left_holds_its_own_pods() {
+    let mut played = Played::new(4, false);
+    played.limits.budgets = vec![Budget {
+        name: "web".to_owned(),
+        allowed: 1,
+        covers: vec![0, 1, 2],
+    }];
+    let plan = played.round(&rules(counts(1, 3, 0)));
+    let changed: Vec<usize> = plan.changes.iter().map(|change| change.pod).collect();
+    assert_eq!(changed, [0, 3]);
+    let refused = Refusal::DisruptionBudget {
+        name: "web".to_owned(),
+    };
+    assert_eq!(plan.refusals, [refused]);
+}
+
+#[test]
+fn a_pod_whose_resources_are_withheld_takes_no_traffic_and_another_one_does() {
+    let mut played = Played::new(4, false);
+    played.play(&rules(counts(2, 0, 2)), 60);
+    let off: Vec<usize> = (0..4)
+        .filter(|&at| played.pods[at].1.state.is_off())
+        .collect();
+    let [one, other] = off[..] else {
+        panic!("{off:?}")
+    };
+    played.pods[one].1.state = PodState::Cutoff;
+    played.pods[one].1.resources = PodResources::Withheld;
+    let plan = played.round(&rules(counts(3, 0, 1)));
+    let to = PodState::Cutoff;
+    assert_eq!(plan.changes, [StateChange { pod: other, to }]);
+    let plan = played.round(&rules(counts(4, 0, 0)));
+    assert!(
+        plan.refusals.contains(&Refusal::Withheld { pods: 1 }),
+        "{plan:?}"
+    );
+}
+
+#[test]
+fn pods_without_a_gate_stay_in_traffic_and_say_so() {
+    let mut played = Played::new(4, false);
+    for (_, pod) in &mut played.pods {
+        pod.is_gated = false;
+    }
+    let plan = played.play(&rules(counts(2, 2, 0)), 20);
+    assert_eq!(plan.refusals, [Refusal::NoGate { pods: 2 }]);
+    assert_eq!(played.counts(), counts(4, 0, 0));
+    played.play(&rules(counts(2, 0, 0)), 20);
+    assert_eq!(played.counts(), counts(2, 0, 0));
+}
+
+#[test]
+fn paused_and_a_direction_that_is_not_allowed_change_nothing() {
+    for (case, paused, direction, wanted, moves) in [
+        ("paused", true, Direction::Both, counts(6, 0, 0), false),
+        ("neither", false, Direction::Neither, counts(6, 0, 0), false),
+        (
+            "neither, with the same online",
+            false,
+            Direction::Neither,
+            counts(4, 1, 0),
+            true,
+        ),
+        (
+            "down, and up is wanted",
+            false,
+            Direction::Down,
+            counts(6, 0, 0),
+            false,
+        ),
+        (
+            "down, and down is wanted",
+            false,
+            Direction::Down,
+            counts(3, 1, 0),
+            true,
+        ),
+        (
+            "up, and down is wanted",
+            false,
+            Direction::Up,
+            counts(3, 1, 0),
+            false,
+        ),
+        (
+            "up, and up is wanted",
+            false,
+            Direction::Up,
+            counts(5, 0, 0),
+            true,
+        ),
+    ] {
+        let mut played = Played::new(4, false);
+        let rules = Rules {
+            paused,
+            direction,
+            ..rules(wanted)
+        };
+        let plan = played.round(&rules);
+        let moved = plan.replicas != 4 || !plan.changes.is_empty();
+        assert_eq!(moved, moves, "{case}: {plan:?}");
+        assert_eq!(plan.refusals.is_empty(), moves, "{case}");
+    }
+}
+
+#[test]
+fn while_its_pods_are_replaced_none_is_chosen() {
+    let pods = Played::new(4, false).seen();
+    let situation = Situation {
+        replicas: 4,
+        pods: &pods,
+        limits: &Limits::default(),
+        is_rolling: true,
+        now: at(0),
+    };
+    let plan = decide(&rules(counts(2, 1, 0)), &situation);
+    assert_eq!(
+        (plan.replicas, plan.changes.len(), plan.victims.len()),
+        (3, 0, 0)
+    );
+}
+
+#[test]
+fn a_workload_that_waits_for_each_pod_has_one_out_of_traffic_and_none_while_it_grows() {
+    let mut played = Played::new(4, true);
+    played.limits.is_ordered = true;
+    let plan = played.play(&rules(counts(2, 2, 0)), 40);
+    assert_eq!(plan.refusals, [Refusal::Ordered { wanted: 2 }]);
+    assert_eq!(played.counts(), counts(3, 1, 0));
+    let plan = played.round(&rules(counts(4, 1, 0)));
+    assert_eq!((plan.replicas, played.counts()), (4, counts(4, 0, 0)));
+    let plan = played.round(&rules(counts(4, 1, 0)));
+    assert_eq!(plan.replicas, 5);
+}
+
+prop_compose! {
+    fn any_counts()(online in 0i32..7, cutoff in 0i32..4, standby in 0i32..3) -> ReplicaCounts {
+        counts(online, cutoff, standby)
+    }
+}
+
+proptest! {
+    /// From any counts to any others: it ends where it is wanted, takes no Pod out of traffic that is needed
+    /// or beyond the limit, and deletes none in traffic.
+    #[test]
+    fn every_way_ends_where_it_is_wanted(first in any_counts(), second in any_counts(),
+        ordinals: bool, most in prop::option::of(0i32..7)) {
+        let mut played = Played::new(first.total(), ordinals);
+        played.limits.max_unavailable = most;
+        played.play(&rules(first), 200);
+        for _ in 0..300 {
+            let (serving, off, gone) = (played.serving(), played.counts().parked(), played.gone.len());
+            played.round(&rules(second));
+            prop_assert!(played.serving() >= serving.min(second.online), "{played:?}");
+            if let Some(most) = most {
+                prop_assert!(played.counts().parked() <= most.max(off));
+                // Where those that stay out of traffic take all the room, nobody else can be taken out of it.
+                let has_room = most > second.parked();
+                prop_assert!(!has_room || played.gone[gone..].iter().all(|pod| pod.state.is_off() || !pod.containers_ready),
+                    "{played:?}");
+            }
+            played.pass();
+        }
+        let off = second.parked().min(most.unwrap_or(i32::MAX));
+        prop_assert_eq!(played.pods.len() as i32, second.total());
+        prop_assert_eq!(played.counts().parked(), off);
+        prop_assert_eq!(played.replicas, second.total());
+        if most.is_none() {
+            prop_assert_eq!(played.counts(), second);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A value against a bound.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::reading::{Freshness, Reading, decimal};
+use super::verdict::Verdict;
+
+/// How a value compares with a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Operator {
+    Equal,
+    #[default]
+    Greater,
+    Less,
+    GreaterOrEqual,
+    LessOrEqual,
+}
+
+/// A text that is no operator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no operator; accepted: ==, >, <, >=, <=")]
+pub struct UnknownOperator(String);
+
+impl UnknownOperator {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "Operator"
+    }
+}
+
+impl Operator {
+    const ALL: [Self; 5] = [
+        Self::Equal,
+        Self::Greater,
+        Self::Less,
+        Self::GreaterOrEqual,
+        Self::LessOrEqual,
+    ];
+
+    /// The operator as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Greater => ">",
+            Self::Less => "<",
+            Self::GreaterOrEqual => ">=",
+            Self::LessOrEqual => "<=",
+        }
+    }
+
+    const fn holds(self, value: i64, bound: i64) -> bool {
+        match self {
+            Self::Equal => value == bound,
+            Self::Greater => value > bound,
+            Self::Less => value < bound,
+            Self::GreaterOrEqual => value >= bound,
+            Self::LessOrEqual => value <= bound,
+        }
+    }
+}
+
+impl FromStr for Operator {
+    type Err = UnknownOperator;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
+        found.ok_or_else(|| UnknownOperator(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A rule that names an anomaly, as an alert does: the check fails while the value is on this side of the
+/// bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricBound {
+    /// The name of the metric, for people.
+    pub metric: String,
+    pub operator: Operator,
+    /// The bound, in thousandths of the metric's unit.
+    pub milli: i64,
+}
+
+impl MetricBound {
+    /// The verdict on a reading.
+    #[must_use]
+    pub fn judge(&self, reading: Option<Reading>, freshness: &Freshness) -> Verdict {
+        let Self {
+            metric,
+            operator,
+            milli,
+        } = self;
+        let value = match freshness.take(reading) {
+            Ok(value) => value,
+            Err(why) => return Verdict::Unknown(format!("{metric}: {why}")),
+        };
+        let (shown, bound) = (decimal(value), decimal(*milli));
+        if operator.holds(value, *milli) {
+            Verdict::Fail(format!("{metric} is {shown}, {operator} {bound}"))
+        } else {
+            Verdict::Pass(format!("{metric} is {shown}, not {operator} {bound}"))
+        }
+    }
+}

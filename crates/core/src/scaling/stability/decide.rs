@@ -1,0 +1,158 @@
+//! From the verdicts of all checks to the command for the next step.
+
+use jiff::Timestamp;
+
+use super::hold::Hold;
+use super::verdict::{Checked, Verdict};
+use crate::scaling::stages::{Command, Heading};
+
+/// What is decided on.
+#[derive(Debug, Clone, Copy)]
+pub struct Checks<'a> {
+    /// All checks with their verdicts.
+    pub checked: &'a [Checked],
+    /// Where the target is going; `None` where nothing is under way.
+    pub heading: Option<Heading>,
+    /// The moment that stands in the request to go on, where there is one.
+    pub resume: Option<Timestamp>,
+    pub now: Timestamp,
+}
+
+/// The command for the next step, and the state to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    pub command: Command,
+    pub hold: Option<Hold>,
+    pub happened: Option<Happening>,
+    /// The reason in words; empty where the change goes on.
+    pub reason: String,
+}
+
+/// Something that a decision has to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// A check has failed, and holds the change from here on.
+    Held,
+    /// The checks have passed for the cool-down.
+    Passed,
+    /// Somebody has said that the change is to go on.
+    Resumed,
+}
+
+impl Decided {
+    fn going_on(command: Command, happened: Option<Happening>) -> Self {
+        Self {
+            command,
+            hold: None,
+            happened,
+            reason: String::new(),
+        }
+    }
+
+    fn held(hold: Hold, happened: Option<Happening>, reason: String) -> Self {
+        Self {
+            command: hold.action.command(),
+            hold: Some(hold),
+            happened,
+            reason,
+        }
+    }
+}
+
+/// The moment after which something has to be measured to say anything: the last step, or, where a change
+/// is held, the begin of that.
+#[must_use]
+pub fn measured_after(heading: Option<&Heading>, hold: Option<&Hold>) -> Option<Timestamp> {
+    let stepped = heading.and_then(|heading| heading.stepped);
+    stepped.max(hold.map(|hold| hold.since))
+}
+
+/// The command that follows from the checks, where `before` holds a change or nothing does.
+///
+/// The first step of a change is made whatever they say: they are about what steps do.
+#[must_use]
+pub fn decide(checks: &Checks<'_>, before: Option<&Hold>) -> Decided {
+    let Some(heading) = checks.heading else {
+        return Decided::going_on(Command::Proceed, None);
+    };
+    let before = before.filter(|hold| hold.direction == heading.direction);
+    if let Some(hold) = before
+        && checks
+            .resume
+            .is_some_and(|at| hold.since <= at && at <= checks.now)
+    {
+        return Decided::going_on(Command::Resume, Some(Happening::Resumed));
+    }
+    let failed = checks.named(|verdict| matches!(verdict, Verdict::Fail(_)));
+    let unknown = checks.named(|verdict| matches!(verdict, Verdict::Unknown(_)));
+    match before {
+        _ if !failed.is_empty() && (before.is_some() || heading.stepped.is_some()) => {
+            checks.hold(&failed, before, heading)
+        }
+        Some(hold) => checks.cool_down(hold, &unknown),
+        None if !unknown.is_empty() => Decided {
+            reason: words(&unknown),
+            ..Decided::going_on(Command::Wait, None)
+        },
+        None => Decided::going_on(Command::Proceed, None),
+    }
+}
+
+impl<'a> Checks<'a> {
+    fn named(&self, is: impl Fn(&Verdict) -> bool) -> Vec<&'a Checked> {
+        let checked = self.checked.iter();
+        checked.filter(|one| is(&one.verdict)).collect()
+    }
+
+    /// The hold by checks that have failed.
+    fn hold(&self, failed: &[&Checked], before: Option<&Hold>, heading: Heading) -> Decided {
+        let checkers = failed.iter().map(|one| &one.checker);
+        let action = checkers.clone().map(|one| one.action).max();
+        let cool_down = checkers.clone().map(|one| one.cool_down).max();
+        let action = action.max(before.map(|hold| hold.action));
+        let cool_down = cool_down.max(before.map(|hold| hold.cool_down));
+        let (Some(action), Some(cool_down)) = (action, cool_down) else {
+            return Decided::going_on(Command::Proceed, None);
+        };
+        let is_new = before.is_none_or(|hold| hold.action != action);
+        let hold = Hold {
+            action,
+            direction: heading.direction,
+            since: before.map_or(self.now, |hold| hold.since),
+            checks: checkers.map(|one| one.name.clone()).collect(),
+            cool_down,
+            passes_since: None,
+        };
+        Decided::held(hold, is_new.then_some(Happening::Held), words(failed))
+    }
+
+    /// The hold while nothing fails: until all checks have passed for the cool-down.
+    fn cool_down(&self, hold: &Hold, unknown: &[&Checked]) -> Decided {
+        if !unknown.is_empty() {
+            let hold = Hold {
+                passes_since: None,
+                ..hold.clone()
+            };
+            return Decided::held(hold, None, words(unknown));
+        }
+        let hold = Hold {
+            passes_since: hold.passes_since.or(Some(self.now)),
+            ..hold.clone()
+        };
+        match hold.ends() {
+            Some(ends) if self.now < ends => {
+                let reason = format!("cool-down until {ends:.0} after {}", hold.checks.join(", "));
+                Decided::held(hold, None, reason)
+            }
+            _ => Decided::going_on(Command::Proceed, Some(Happening::Passed)),
+        }
+    }
+}
+
+/// The checks by name, with their words.
+fn words(checked: &[&Checked]) -> String {
+    let words = checked
+        .iter()
+        .map(|one| format!("{}: {}", one.checker.name, one.verdict.message()));
+    words.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,47 @@
+//! The share of requests that fail.
+
+use super::reading::{Freshness, Reading};
+use super::verdict::Verdict;
+use crate::units::{Ratio, i64_as_f64};
+
+/// The largest share of requests that may fail.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorRate {
+    pub most: Ratio,
+}
+
+impl ErrorRate {
+    /// The verdict on the errors and on all requests, in one unit. Where there are no requests, none fails.
+    #[must_use]
+    pub fn judge(
+        &self,
+        errors: Option<Reading>,
+        requests: Option<Reading>,
+        freshness: &Freshness,
+    ) -> Verdict {
+        let requests = match freshness.take(requests) {
+            Ok(requests) if requests >= 0 => requests,
+            Ok(_) => return Verdict::Unknown("requests: fewer than none".to_owned()),
+            Err(why) => return Verdict::Unknown(format!("requests: {why}")),
+        };
+        if requests == 0 {
+            return Verdict::Pass("there are no requests".to_owned());
+        }
+        let errors = match freshness.take(errors) {
+            Ok(errors) if errors >= 0 => errors,
+            Ok(_) => return Verdict::Unknown("errors: fewer than none".to_owned()),
+            Err(why) => return Verdict::Unknown(format!("errors: {why}")),
+        };
+        let (rate, most) = (i64_as_f64(errors) / i64_as_f64(requests), self.most.get());
+        let (rate_shown, most_shown) = (rate * 100.0, most * 100.0);
+        if rate > most {
+            Verdict::Fail(format!(
+                "{rate_shown:.2} % of requests fail, above {most_shown:.2} %"
+            ))
+        } else {
+            Verdict::Pass(format!(
+                "{rate_shown:.2} % of requests fail, at most {most_shown:.2} % may"
+            ))
+        }
+    }
+}

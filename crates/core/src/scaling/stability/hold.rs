@@ -1,0 +1,61 @@
+//! A change that is held.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::scaling::stages::{Command, Direction};
+
+/// What becomes of a change whose check fails; the later one is the stronger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// It stays where it is.
+    Pause,
+    /// It goes back to its begin.
+    Rollback,
+}
+
+impl Action {
+    /// The word in specs, status and Events.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pause => "Pause",
+            Self::Rollback => "Rollback",
+        }
+    }
+
+    pub(super) const fn command(self) -> Command {
+        match self {
+            Self::Pause => Command::Pause,
+            Self::Rollback => Command::RollBack,
+        }
+    }
+}
+
+/// The state of a change that a check holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    pub action: Action,
+    /// The direction of the change.
+    pub direction: Direction,
+    /// When the first of its checks failed.
+    pub since: Timestamp,
+    /// The names of the checks that failed last.
+    pub checks: Vec<String>,
+    /// The longest cool-down of the checks that have failed.
+    pub cool_down: SignedDuration,
+    /// Since when all checks pass; `None` while one does not.
+    pub passes_since: Option<Timestamp>,
+}
+
+impl Hold {
+    /// The end of the cool-down, where nothing fails until then.
+    #[must_use]
+    pub fn ends(&self) -> Option<Timestamp> {
+        let passes_since = self.passes_since?;
+        Some(
+            passes_since
+                .checked_add(self.cool_down)
+                .unwrap_or(Timestamp::MAX),
+        )
+    }
+}

@@ -1,0 +1,54 @@
+//! A measured value, and whether it says anything about the last step.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// A value that was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// The value, in thousandths of its unit.
+    pub milli: i64,
+    /// The moment that it speaks of.
+    pub at: Timestamp,
+}
+
+/// Which measurements count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freshness {
+    pub now: Timestamp,
+    /// The age above which a measurement is no longer believed.
+    pub oldest: SignedDuration,
+    /// The moment of the last step: what was measured before says nothing about it.
+    pub after: Option<Timestamp>,
+}
+
+impl Freshness {
+    /// The value of a reading that counts.
+    ///
+    /// # Errors
+    /// In words, why there is none.
+    pub(super) fn take(&self, reading: Option<Reading>) -> Result<i64, String> {
+        let Self { now, oldest, after } = *self;
+        let Some(Reading { milli, at }) = reading else {
+            return Err("not measured".to_owned());
+        };
+        let age = now.duration_since(at);
+        if age > oldest {
+            return Err(format!(
+                "last measured {} s ago, which is too old",
+                age.as_secs()
+            ));
+        }
+        if after.is_some_and(|after| at < after) {
+            return Err("not measured since the last step".to_owned());
+        }
+        Ok(milli)
+    }
+}
+
+/// Thousandths as people write them: `1.25`.
+pub(super) fn decimal(milli: i64) -> String {
+    let sign = if milli < 0 { "-" } else { "" };
+    let (whole, rest) = (milli.unsigned_abs() / 1000, milli.unsigned_abs() % 1000);
+    let text = format!("{sign}{whole}.{rest:03}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,271 @@
+//! Verdicts and holds, by tables.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::scaling::stages::{Command, Direction, Heading};
+use crate::units::Ratio;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn freshness(now: i64, after: Option<i64>) -> Freshness {
+    Freshness {
+        now: at(now),
+        oldest: SignedDuration::from_secs(60),
+        after: after.map(at),
+    }
+}
+
+fn reading(milli: i64, second: i64) -> Option<Reading> {
+    Some(Reading {
+        milli,
+        at: at(second),
+    })
+}
+
+fn checked(name: &str, action: Action, verdict: Verdict) -> Checked {
+    Checked {
+        checker: Checker {
+            name: name.to_owned(),
+            action,
+            cool_down: SignedDuration::from_secs(100),
+        },
+        verdict,
+    }
+}
+
+fn pass() -> Verdict {
+    Verdict::Pass("well".to_owned())
+}
+
+fn fail() -> Verdict {
+    Verdict::Fail("ill".to_owned())
+}
+
+fn unknown() -> Verdict {
+    Verdict::Unknown("not measured".to_owned())
+}
+
+const fn heading(direction: Direction, stepped: Option<Timestamp>) -> Option<Heading> {
+    Some(Heading { direction, stepped })
+}
+
+/// A decision at a second of one check by this action, on a change down that has made a step.
+fn decided(verdict: Verdict, action: Action, second: i64, before: Option<&Hold>) -> Decided {
+    let checked = [checked("errors", action, verdict)];
+    let checks = Checks {
+        checked: &checked,
+        heading: heading(Direction::Down, Some(at(0))),
+        resume: None,
+        now: at(second),
+    };
+    decide(&checks, before)
+}
+
+#[test]
+fn a_metric_fails_on_the_side_that_its_rule_names() {
+    for (operator, failing) in [
+        ("==", [false, true, false]),
+        (">", [false, false, true]),
+        ("<", [true, false, false]),
+        (">=", [false, true, true]),
+        ("<=", [true, true, false]),
+    ] {
+        let bound = MetricBound {
+            metric: "latency".to_owned(),
+            operator: operator.parse().unwrap(),
+            milli: 250,
+        };
+        for (milli, fails) in [249, 250, 251].into_iter().zip(failing) {
+            let verdict = bound.judge(reading(milli, 100), &freshness(100, None));
+            assert_eq!(
+                verdict.word() == "Fail",
+                fails,
+                "{milli} {operator}: {verdict:?}"
+            );
+            assert!(
+                verdict.message().starts_with("latency is 0.2"),
+                "{verdict:?}"
+            );
+        }
+    }
+    assert!("=".parse::<Operator>().is_err());
+}
+
+#[test]
+fn what_is_missing_old_or_from_before_the_step_says_nothing() {
+    let bound = MetricBound {
+        metric: "latency".to_owned(),
+        operator: Operator::Greater,
+        milli: 0,
+    };
+    let error_rate = ErrorRate {
+        most: Ratio::share(0.01).unwrap(),
+    };
+    for (given, now, after, words) in [
+        (None, 100, None, "not measured"),
+        (reading(1, 39), 100, None, "61 s ago"),
+        (reading(1, 89), 100, Some(90), "since the last step"),
+    ] {
+        let verdict = bound.judge(given, &freshness(now, after));
+        assert_eq!(verdict.word(), "Unknown");
+        assert!(verdict.message().contains(words), "{verdict:?}");
+        let verdict = error_rate.judge(given, given, &freshness(now, after));
+        assert_eq!(verdict.word(), "Unknown", "{verdict:?}");
+    }
+    assert_eq!(
+        bound
+            .judge(reading(1, 90), &freshness(100, Some(90)))
+            .word(),
+        "Fail"
+    );
+}
+
+#[test]
+fn the_share_of_errors_is_judged_where_there_are_requests() {
+    let rate = ErrorRate {
+        most: Ratio::share(0.01).unwrap(),
+    };
+    let fresh = freshness(100, None);
+    for (errors, requests, word) in [
+        (10, 1000, "Pass"),
+        (11, 1000, "Fail"),
+        (0, 0, "Pass"),
+        (-1, 1000, "Unknown"),
+        (1, -1, "Unknown"),
+    ] {
+        let verdict = rate.judge(reading(errors, 100), reading(requests, 100), &fresh);
+        assert_eq!(verdict.word(), word, "{errors} of {requests}: {verdict:?}");
+    }
+    assert_eq!(rate.judge(None, reading(0, 100), &fresh).word(), "Pass");
+    assert_eq!(rate.judge(None, reading(5, 100), &fresh).word(), "Unknown");
+}
+
+#[test]
+fn pods_have_a_while_to_become_ready() {
+    let rule = PodsReady {
+        percent: 90,
+        within: SignedDuration::from_secs(30),
+    };
+    for (ready, online, second, word) in [
+        (9, 10, 1, "Pass"),
+        (8, 10, 30, "Unknown"),
+        (8, 10, 31, "Fail"),
+        (10, 11, 31, "Pass"),
+        (9, 11, 31, "Fail"),
+        (0, 0, 31, "Pass"),
+    ] {
+        let verdict = rule.judge(ready, online, Some(at(0)), at(second));
+        assert_eq!(verdict.word(), word, "{ready} of {online}: {verdict:?}");
+    }
+}
+
+#[test]
+fn the_worst_of_several_is_the_verdict() {
+    for (all, word, message) in [
+        (vec![], "Unknown", "nothing is checked"),
+        (vec![pass(), pass()], "Pass", "well; well"),
+        (vec![pass(), unknown()], "Unknown", "not measured"),
+        (vec![fail(), unknown(), pass(), fail()], "Fail", "ill; ill"),
+    ] {
+        let verdict = Verdict::of_all(all);
+        assert_eq!((verdict.word(), verdict.message()), (word, message));
+    }
+}
+
+#[test]
+fn a_failed_check_holds_until_all_have_passed_for_the_cool_down() {
+    for (action, command) in [
+        (Action::Pause, Command::Pause),
+        (Action::Rollback, Command::RollBack),
+    ] {
+        let first = decided(fail(), action, 10, None);
+        assert_eq!(
+            (first.command, first.happened),
+            (command, Some(Happening::Held))
+        );
+        assert!(first.reason.contains("errors: ill"), "{}", first.reason);
+        let second = decided(fail(), action, 25, first.hold.as_ref());
+        assert_eq!((second.command, second.happened), (command, None));
+        let passing = decided(pass(), action, 40, second.hold.as_ref());
+        assert_eq!(passing.command, command);
+        assert_eq!(passing.hold.as_ref().unwrap().ends(), Some(at(140)));
+        // What is not known begins the cool-down anew.
+        let missing = decided(unknown(), action, 100, passing.hold.as_ref());
+        assert_eq!(
+            (missing.command, missing.hold.as_ref().unwrap().ends()),
+            (command, None)
+        );
+        let passing = decided(pass(), action, 150, missing.hold.as_ref());
+        let still = decided(pass(), action, 249, passing.hold.as_ref());
+        assert_eq!(still.command, command);
+        assert_eq!(still.hold.as_ref().unwrap().since, at(10));
+        let over = decided(pass(), action, 250, still.hold.as_ref());
+        assert_eq!((over.command, over.hold), (Command::Proceed, None));
+        assert_eq!(over.happened, Some(Happening::Passed));
+    }
+}
+
+#[test]
+fn a_pause_becomes_a_roll_back_and_not_the_other_way_round() {
+    let paused = decided(fail(), Action::Pause, 10, None);
+    let worse = decided(fail(), Action::Rollback, 20, paused.hold.as_ref());
+    assert_eq!(
+        (worse.command, worse.happened),
+        (Command::RollBack, Some(Happening::Held))
+    );
+    let milder = decided(fail(), Action::Pause, 30, worse.hold.as_ref());
+    assert_eq!((milder.command, milder.happened), (Command::RollBack, None));
+}
+
+#[test]
+fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
+    let held = decided(fail(), Action::Pause, 10, None);
+    let failing = [checked("errors", Action::Pause, fail())];
+    for (resume, command) in [
+        (None, Command::Pause),
+        (Some(9), Command::Pause),
+        (Some(10), Command::Resume),
+        (Some(50), Command::Resume),
+        (Some(51), Command::Pause),
+    ] {
+        let checks = Checks {
+            checked: &failing,
+            heading: heading(Direction::Down, Some(at(0))),
+            resume: resume.map(at),
+            now: at(50),
+        };
+        assert_eq!(
+            decide(&checks, held.hold.as_ref()).command,
+            command,
+            "{resume:?}"
+        );
+    }
+}
+
+#[test]
+fn a_turn_ends_a_hold_and_the_first_step_asks_nobody() {
+    let held = decided(fail(), Action::Rollback, 10, None);
+    let failing = [checked("errors", Action::Rollback, fail())];
+    let checks = |heading| Checks {
+        checked: &failing,
+        heading,
+        resume: None,
+        now: at(20),
+    };
+    let turned = decide(&checks(heading(Direction::Up, None)), held.hold.as_ref());
+    assert_eq!((turned.command, turned.hold), (Command::Proceed, None));
+    let idle = decide(&checks(None), held.hold.as_ref());
+    assert_eq!((idle.command, idle.hold), (Command::Proceed, None));
+    let rolled_back = decide(&checks(heading(Direction::Down, None)), held.hold.as_ref());
+    assert_eq!(rolled_back.command, Command::RollBack);
+    let checks = Checks {
+        checked: &[checked("errors", Action::Pause, unknown())],
+        ..checks(heading(Direction::Down, Some(at(0))))
+    };
+    let waiting = decide(&checks, None);
+    assert_eq!((waiting.command, waiting.hold), (Command::Wait, None));
+    assert!(waiting.reason.contains("not measured"));
+}

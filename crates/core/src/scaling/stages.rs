@@ -1,0 +1,27 @@
+//! Staged scaling: from one count of replicas to another in steps.
+//!
+//! The first step is made at once, each other one an interval later, and what has been reached is
+//! observed before it counts as done. On the way down, Pods wait cut off or on standby until then, so that they can be
+//! brought back without a start; on the way up those that wait are taken first. A change whose target
+//! moves goes on from what is there, as does one in the other direction.
+//!
+//! [`step`] is a function of the [`Change`] that is under way, which is all that has to be remembered, of the counts as they
+//! are written at present, and of the [`Command`] of the stability checks. Calling it again with the same gives the same, and
+//! a change whose counts were never written is written again: so neither of the two writes of a tick has to come first.
+
+mod behavior;
+mod change;
+mod heading;
+mod staged;
+mod step;
+
+pub use behavior::{
+    Direction, Pace, Park, ScaleDownStages, ScaleDownWay, ScaleUpWay, StagedBehavior, StepSize,
+};
+pub use change::Change;
+pub use heading::{Heading, heading};
+pub use staged::{Command, Happening, Phase, Staged, Staging};
+pub use step::step;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The user's rules for changes of the count.
+
+use jiff::SignedDuration;
+
+/// The rules for both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StagedBehavior {
+    pub up: ScaleUpWay,
+    pub down: ScaleDownWay,
+}
+
+/// The rules for scaling out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScaleUpWay {
+    /// True where the count is not raised.
+    pub disabled: bool,
+    /// The steps; `None` makes the change at once.
+    pub stages: Option<Pace>,
+}
+
+/// The rules for scaling in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScaleDownWay {
+    /// True where the count is not lowered.
+    pub disabled: bool,
+    /// The steps; `None` makes the change at once, by deletion.
+    pub stages: Option<ScaleDownStages>,
+}
+
+/// The steps of scaling in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScaleDownStages {
+    pub pace: Pace,
+    /// What becomes of Pods until the change is done.
+    pub park: Park,
+}
+
+/// The direction of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    Up,
+    Down,
+}
+
+impl Direction {
+    /// The word in conditions, Events and metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// The state of Pods that a scale-in takes, until it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Park {
+    /// They run and take no traffic.
+    Cutoff,
+    /// They take no traffic, and their resources are lowered.
+    Standby,
+    /// They are deleted at once.
+    Deleted,
+}
+
+/// The steps of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    pub size: StepSize,
+    /// The time from one step to the next.
+    pub interval: SignedDuration,
+    /// The time from the last step until the change is done.
+    pub observation: SignedDuration,
+}
+
+/// The size of a step: one Pod at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StepSize {
+    /// A percentage of the whole change, 1 to 100.
+    Percent(u8),
+    /// A number of Pods, 1 or more.
+    Count(i32),
+}
+
+/// The pace of a change that is made at once.
+const AT_ONCE: Pace = Pace {
+    size: StepSize::Percent(100),
+    interval: SignedDuration::ZERO,
+    observation: SignedDuration::ZERO,
+};
+
+impl StagedBehavior {
+    /// The steps in a direction, of which a change at once has one.
+    pub(super) fn pace(&self, direction: Direction) -> Pace {
+        match direction {
+            Direction::Up => self.up.stages.unwrap_or(AT_ONCE),
+            Direction::Down => self.down.stages.map_or(AT_ONCE, |stages| stages.pace),
+        }
+    }
+
+    /// What becomes of Pods until a scale-in is done.
+    #[must_use]
+    pub fn park(&self) -> Park {
+        self.down.stages.map_or(Park::Deleted, |stages| stages.park)
+    }
+}

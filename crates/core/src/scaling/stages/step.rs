@@ -1,0 +1,169 @@
+//! One step of a change, or the reason why there is none.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::behavior::{Direction, Pace, Park, StagedBehavior};
+use super::change::Change;
+use super::heading::Course;
+use super::staged::{Command, Happening, Phase, Staged, Staging};
+use crate::scaling::limit::LimitedBy;
+use crate::scaling::replica_counts::ReplicaCounts;
+
+/// Goes on with the change `before`, or begins one where the counts are not what is wanted.
+#[must_use]
+pub fn step(behavior: &StagedBehavior, before: Option<&Change>, staging: &Staging) -> Staged {
+    let Course {
+        counts,
+        change,
+        limited_by,
+    } = Course::of(behavior, before, staging);
+    let Some(change) = change else {
+        return Staged {
+            counts,
+            change: None,
+            phase: Phase::Settled,
+            happened: None,
+            limited_by,
+            next: None,
+            reason: format!("{counts}"),
+        };
+    };
+    let step = Step {
+        park: behavior.park(),
+        keeps_parked: behavior.down.disabled,
+        pace: behavior.pace(change.direction()),
+        limited_by,
+        now: staging.now,
+    };
+    match staging.command {
+        Command::RollBack => step.back(change),
+        Command::Pause => step.held(change, Phase::Paused),
+        Command::Wait if change.stepped.is_some() => step.held(change, Phase::Waiting),
+        Command::Wait | Command::Proceed => step.forward(change, false),
+        Command::Resume => step.forward(change, true),
+    }
+}
+
+/// What a step goes by.
+struct Step {
+    park: Park,
+    /// True where the Pods that wait are not to be deleted.
+    keeps_parked: bool,
+    pace: Pace,
+    /// The switch that keeps the target from what is wanted.
+    limited_by: Option<LimitedBy>,
+    now: Timestamp,
+}
+
+impl Step {
+    /// The change at its begin again; one that has nothing left but Pods that wait keeps these.
+    fn back(&self, change: Change) -> Staged {
+        if change.whole() == 0 {
+            return self.held(change, Phase::Paused);
+        }
+        let happened = change.stepped.map(|_| Happening::RolledBack);
+        Staged {
+            happened,
+            ..self.held(change.rolled_back(), Phase::RolledBack)
+        }
+    }
+
+    /// The change as it is.
+    fn held(&self, change: Change, phase: Phase) -> Staged {
+        Staged {
+            limited_by: Some(LimitedBy::StabilityCheck),
+            ..self.staged(change, phase)
+        }
+    }
+
+    /// The next step where it is due, or at once where somebody has said so, and the end of the change once it
+    /// has been observed.
+    fn forward(&self, change: Change, at_once: bool) -> Staged {
+        let until = after(change.stepped, self.pace.interval);
+        let is_due = at_once || until.is_none_or(|until| until <= self.now);
+        let steps = !change.is_through() && is_due;
+        let change = if steps {
+            change.stepped(self.pace.size, self.now)
+        } else {
+            change
+        };
+        let staged = Staged {
+            happened: steps.then_some(Happening::Stepped),
+            ..self.staged(change, Phase::Stepping)
+        };
+        if change.is_through() {
+            return self.through(change, staged);
+        }
+        let next = after(change.stepped, self.pace.interval);
+        Staged {
+            limited_by: next.map(|until| LimitedBy::ChangeInterval { until }),
+            next,
+            ..staged
+        }
+    }
+
+    /// A change all of whose steps are made.
+    fn through(&self, change: Change, staged: Staged) -> Staged {
+        let is_down = change.direction() == Direction::Down;
+        let deletes = is_down && staged.counts.parked() > 0;
+        let ends = after(change.stepped, self.pace.observation);
+        if deletes && self.keeps_parked {
+            let field = "behavior.scaleDown.disabled";
+            return Staged {
+                phase: Phase::Observing,
+                limited_by: Some(LimitedBy::ScalingDisabled { field }),
+                ..staged
+            };
+        }
+        // What was cut off in this step is cut off before it is deleted.
+        let is_new = deletes && staged.happened.is_some();
+        if let Some(until) = ends.filter(|ends| is_new || self.now < *ends) {
+            return Staged {
+                phase: Phase::Observing,
+                limited_by: Some(LimitedBy::Observation { until }),
+                next: Some(until),
+                ..staged
+            };
+        }
+        let counts = if is_down {
+            ReplicaCounts::all_online(change.to)
+        } else {
+            staged.counts
+        };
+        Staged {
+            counts,
+            change: None,
+            phase: Phase::Settled,
+            happened: Some(Happening::Finished),
+            limited_by: self.limited_by,
+            next: None,
+            reason: format!("{counts}"),
+        }
+    }
+
+    fn staged(&self, change: Change, phase: Phase) -> Staged {
+        let counts = change.counts(self.park);
+        let reason = if change.whole() == 0 {
+            format!("{counts}; those that take no traffic are surplus")
+        } else {
+            let Change {
+                begun, to, percent, ..
+            } = change;
+            format!("{counts}; {percent} % of {} -> {to} online", begun.online)
+        };
+        Staged {
+            counts,
+            change: Some(change),
+            phase,
+            happened: None,
+            limited_by: self.limited_by,
+            next: None,
+            reason,
+        }
+    }
+}
+
+/// The moment so long after another.
+fn after(moment: Option<Timestamp>, time: SignedDuration) -> Option<Timestamp> {
+    moment.map(|moment| moment.checked_add(time).unwrap_or(Timestamp::MAX))
+}

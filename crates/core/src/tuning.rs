@@ -1,0 +1,28 @@
+//! Tuning in place: what the limits of running containers should be by what they use.
+//!
+//! `[CLBP] 4.5` aims at the mean of five one-minute samples, widened or narrowed by an elasticity
+//! ([`target`]). Taken alone that would set limits below what a container has just used, so bounds come
+//! first, each with its reason ([`decide`]). Every ten minutes it is the turn of those Pods of each node
+//! that use the most of it ([`Highest`]), and of no workload that a scaling decision is about
+//! ([`Quiet`]).
+
+mod bounds;
+mod cpu_memory;
+mod decide;
+mod highest;
+mod mode;
+mod quiet;
+mod samples;
+mod target;
+
+pub use bounds::{Bound, Bounds, Range};
+pub use cpu_memory::{CpuMemory, TunedResource};
+pub use decide::{Container, Decision, Unchanged, Values, decide};
+pub use highest::{Highest, HighestPod, PER_NODE};
+pub use mode::{Mode, UnknownMode};
+pub use quiet::Quiet;
+pub use samples::{SAMPLES, Samples, Window};
+pub use target::{Elasticity, ElasticityError, STEADY, Trend, target};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The bounds of a limit, each with its name: what a decision may not go below or above.
+
+use std::fmt;
+
+use crate::units::Amount;
+
+/// A rule that a limit is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bound {
+    /// The highest sample of the window, and a twentieth above it.
+    HighestSample,
+    /// The memory that is held now, and a tenth above it.
+    WorkingSet,
+    /// The request, which no limit may be below.
+    Request,
+    /// The least that the user allows.
+    MinAllowed,
+    /// The most that the user allows.
+    MaxAllowed,
+    /// A LimitRange of the namespace.
+    LimitRange,
+    /// A ResourceQuota of the namespace.
+    Quota,
+    /// What the node can still give under the rule of headroom.
+    NodeHeadroom,
+    /// Half as much again or half as much in one step.
+    Step,
+}
+
+impl Bound {
+    /// The name in conditions, metrics and answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::HighestSample => "highestSample",
+            Self::WorkingSet => "workingSet",
+            Self::Request => "request",
+            Self::MinAllowed => "minAllowed",
+            Self::MaxAllowed => "maxAllowed",
+            Self::LimitRange => "limitRange",
+            Self::Quota => "quota",
+            Self::NodeHeadroom => "nodeHeadroom",
+            Self::Step => "step",
+        }
+    }
+
+    /// The rule in words, after "held by".
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::HighestSample => "its highest sample and 5 % above it",
+            Self::WorkingSet => "its working set and 10 % above it",
+            Self::Request => "its request",
+            Self::MinAllowed => "the least that its owner allows",
+            Self::MaxAllowed => "the most that its owner allows",
+            Self::LimitRange => "a LimitRange",
+            Self::Quota => "a ResourceQuota",
+            Self::NodeHeadroom => "the headroom of its node",
+            Self::Step => "a step of half",
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A least and a most, each where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    pub least: Option<Amount>,
+    pub most: Option<Amount>,
+}
+
+/// What is allowed around a container, of one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bounds {
+    /// `minAllowed` and `maxAllowed` of its owner.
+    pub allowed: Range,
+    /// The limits that the LimitRanges of its namespace leave.
+    pub limit_range: Range,
+    /// The amount by which its limit may still grow under the quotas of its namespace.
+    pub quota_limits: Option<Amount>,
+    /// The amount by which its request may still grow under them.
+    pub quota_requests: Option<Amount>,
+    /// The amount that its node can still give under the rule of headroom.
+    pub node: Option<Amount>,
+}
+
+/// The lower and upper ends that a limit has to stay within, the tightest of each with its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Ends {
+    least: Option<(Amount, Bound)>,
+    most: Option<(Amount, Bound)>,
+}
+
+impl Ends {
+    pub(super) fn at_least(&mut self, amount: Amount, bound: Bound) {
+        if self.least.is_none_or(|(least, _)| amount > least) {
+            self.least = Some((amount, bound));
+        }
+    }
+
+    pub(super) fn at_most(&mut self, amount: Amount, bound: Bound) {
+        if self.most.is_none_or(|(most, _)| amount < most) {
+            self.most = Some((amount, bound));
+        }
+    }
+
+    /// The amount nearest to `wanted` within the ends, and the one that moved it.
+    ///
+    /// # Errors
+    /// No amount is within them: the two that leave none.
+    pub(super) fn clamp(&self, wanted: Amount) -> Result<(Amount, Option<Bound>), [Bound; 2]> {
+        if let (Some((least, lower)), Some((most, upper))) = (self.least, self.most)
+            && least > most
+        {
+            return Err([lower, upper]);
+        }
+        Ok(match (self.least, self.most) {
+            (Some((least, bound)), _) if wanted < least => (least, Some(bound)),
+            (_, Some((most, bound))) if wanted > most => (most, Some(bound)),
+            _ => (wanted, None),
+        })
+    }
+
+    /// The highest amount within the ends.
+    pub(super) fn highest(&self) -> Option<Amount> {
+        self.most.map(|(most, _)| most)
+    }
+}

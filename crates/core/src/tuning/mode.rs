@@ -1,0 +1,52 @@
+//! How far tuning goes: nothing, words, or resizes.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The mode of tuning of a workload, by its annotation, its namespace's, or the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Mode {
+    /// Nothing is decided, and what stands is put back.
+    Off,
+    /// What would be done is told, and what stands is put back.
+    #[default]
+    Recommend,
+    /// Pods are resized.
+    On,
+}
+
+/// A text that is no mode.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not accepted: off, recommend or on")]
+pub struct UnknownMode(pub String);
+
+impl Mode {
+    /// All of them, the tamest first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Recommend, Self::On];
+
+    /// The word in annotations and in the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Recommend => "recommend",
+            Self::On => "on",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|mode| mode.as_str() == text)
+            .ok_or_else(|| UnknownMode(text.to_owned()))
+    }
+}

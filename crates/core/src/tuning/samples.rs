@@ -1,0 +1,90 @@
+//! The five newest one-minute samples of a container, and the window that they are gathered in.
+//!
+//! A sample counts once, whoever asks how often; a gap empties the window, since five samples of ten
+//! minutes say nothing about whether usage rises.
+
+use std::collections::VecDeque;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::units::Amount;
+
+/// The samples that a decision takes.
+pub const SAMPLES: usize = 5;
+
+/// The samples U1 to U5 of `[CLBP] (4.18)`, the newest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples(pub [Amount; SAMPLES]);
+
+impl Samples {
+    #[must_use]
+    pub fn newest(&self) -> Amount {
+        self.0[SAMPLES - 1]
+    }
+
+    #[must_use]
+    pub fn highest(&self) -> Amount {
+        self.0.iter().copied().max().unwrap_or_default()
+    }
+
+    /// The mean of all five.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        mean(&self.0)
+    }
+
+    /// The mean of those before the newest.
+    #[must_use]
+    pub fn mean_before(&self) -> f64 {
+        mean(&self.0[..SAMPLES - 1])
+    }
+}
+
+fn mean(amounts: &[Amount]) -> f64 {
+    let sum: f64 = amounts.iter().map(|amount| amount.as_f64()).sum();
+    sum / crate::units::count_as_f64(amounts.len().max(1))
+}
+
+/// The samples of one container as they come in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Window<T> {
+    samples: VecDeque<(Timestamp, T)>,
+}
+
+impl<T: Copy> Window<T> {
+    /// Takes the sample of a span that ended at `at`; one that is not newer by most of an interval
+    /// is the same again, and one that is much newer follows a gap.
+    pub fn push(&mut self, at: Timestamp, value: T, interval: SignedDuration) {
+        if let Some((last, _)) = self.samples.back() {
+            let passed = at.duration_since(*last);
+            if passed < interval.saturating_mul(3) / 4 {
+                return;
+            }
+            if passed > interval.saturating_mul(5) / 2 {
+                self.samples.clear();
+            }
+        }
+        if self.samples.len() == SAMPLES {
+            self.samples.pop_front();
+        }
+        self.samples.push_back((at, value));
+    }
+
+    /// The five newest, the newest last; `None` where there are fewer, or the newest is older than
+    /// `max_age`.
+    #[must_use]
+    pub fn samples(&self, now: Timestamp, max_age: SignedDuration) -> Option<[T; SAMPLES]> {
+        let (newest, _) = self.samples.back()?;
+        if now.duration_since(*newest) > max_age {
+            return None;
+        }
+        let values: Vec<T> = self.samples.iter().map(|(_, value)| *value).collect();
+        values.try_into().ok()
+    }
+
+    /// The time of the newest.
+    #[must_use]
+    pub fn newest(&self) -> Option<Timestamp> {
+        self.samples.back().map(|(at, _)| *at)
+    }
+}

@@ -1,0 +1,91 @@
+//! The target of a limit, `[CLBP] (4.18)` and `(4.19)`: what containers use on the mean of the last five
+//! minutes, times 1 + λ where usage rises and divided by it where it falls.
+
+use crate::units::Amount;
+
+use super::samples::Samples;
+
+/// The share by which the newest sample has to differ from the mean of those before it for usage to
+/// rise or fall; within it nothing is resized.
+pub const STEADY: f64 = 0.05;
+
+/// λ of `[CLBP] (4.18)`: above 0 and at most 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Elasticity(f64);
+
+/// A number that is no elasticity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is not accepted: a number above 0 and at most 1")]
+pub struct ElasticityError {
+    given: String,
+}
+
+impl Elasticity {
+    /// # Errors
+    /// The number is not above 0 and at most 1.
+    pub fn new(lambda: f64) -> Result<Self, ElasticityError> {
+        if lambda > 0.0 && lambda <= 1.0 {
+            Ok(Self(lambda))
+        } else {
+            Err(ElasticityError {
+                given: lambda.to_string(),
+            })
+        }
+    }
+
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for Elasticity {
+    /// That of `[CLBP]`.
+    fn default() -> Self {
+        Self(0.2)
+    }
+}
+
+/// The way that usage goes, by the newest sample against those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trend {
+    Rising,
+    Falling,
+    Steady,
+}
+
+impl Trend {
+    #[must_use]
+    pub fn of(samples: &Samples) -> Self {
+        let (newest, before) = (samples.newest().as_f64(), samples.mean_before());
+        if newest > before * (1.0 + STEADY) {
+            Self::Rising
+        } else if newest < before * (1.0 - STEADY) {
+            Self::Falling
+        } else {
+            Self::Steady
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rising => "rises",
+            Self::Falling => "falls",
+            Self::Steady => "is steady",
+        }
+    }
+}
+
+/// H of `[CLBP] (4.18)` where usage rises, of `(4.19)` where it falls; `None` where it is steady.
+#[must_use]
+pub fn target(samples: &Samples, elasticity: Elasticity) -> Option<Amount> {
+    let factor = 1.0 + elasticity.get();
+    let target = match Trend::of(samples) {
+        Trend::Rising => samples.mean() * factor,
+        Trend::Falling => samples.mean() / factor,
+        Trend::Steady => return None,
+    };
+    Some(Amount::from_f64(target))
+}

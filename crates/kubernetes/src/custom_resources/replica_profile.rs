@@ -1,0 +1,214 @@
+//! The schema of ReplicaProfile, its rules, and its columns in `kubectl get`.
+
+use serde_json::{Value, json};
+
+use super::columns::{self, Column};
+use super::schema::{conditions, flag, object, replicas, ruled, text, written};
+use crate::replica_profile::{LONGEST_DRAIN, READINESS_GATE, WORKLOAD_DEFAULT};
+use evenkeel_core::scaling::replica_profile::Direction;
+
+const RULES_OF_SPEC: [(&str, &str); 1] = [(
+    "(has(self.onlineReplicas) ? self.onlineReplicas : 0) \
+     + (has(self.cutoffReplicas) ? self.cutoffReplicas : 0) \
+     + (has(self.standbyReplicas) ? self.standbyReplicas : 0) <= 2147483647",
+    "onlineReplicas, cutoffReplicas and standbyReplicas are together the replicas of the workload, \
+     2147483647 at most",
+)];
+
+const RULES_OF_REFERENCE: [(&str, &str); 2] = [
+    (
+        "self.kind in ['Deployment', 'StatefulSet', 'ReplicaSet']",
+        "a ReplicaProfile is about a Deployment, a StatefulSet or a ReplicaSet",
+    ),
+    (
+        "!has(self.apiVersion) || self.apiVersion.startsWith('apps/')",
+        "Deployments, StatefulSets and ReplicaSets have the apiVersion apps/v1",
+    ),
+];
+
+/// The columns that are always shown.
+const SHOWN: [Column; 7] = [
+    Column {
+        name: "Target",
+        kind: "string",
+        path: ".spec.scaleTargetRef.name",
+        description: "The name of the workload.",
+    },
+    Column {
+        name: "Online",
+        kind: "integer",
+        path: ".status.onlineReplicas",
+        description: "The Pods that take traffic once they are ready.",
+    },
+    Column {
+        name: "Ready",
+        kind: "integer",
+        path: ".status.readyReplicas",
+        description: "The Pods that take traffic.",
+    },
+    Column {
+        name: "Cutoff",
+        kind: "integer",
+        path: ".status.cutoffReplicas",
+        description: "The Pods that run and take no traffic.",
+    },
+    Column {
+        name: "Standby",
+        kind: "integer",
+        path: ".status.standbyReplicas",
+        description: "The Pods that take no traffic and hold less than they ask for.",
+    },
+    Column {
+        name: "Ensured",
+        kind: "string",
+        path: ".status.conditions[?(@.type==\"Ensured\")].status",
+        description: "Whether the Pods are as wanted.",
+    },
+    Column {
+        name: "Age",
+        kind: "date",
+        path: ".metadata.creationTimestamp",
+        description: "The age of the object.",
+    },
+];
+
+/// Those that `-o wide` shows as well.
+const WIDE: [Column; 2] = [
+    Column {
+        name: "Kind",
+        kind: "string",
+        path: ".spec.scaleTargetRef.kind",
+        description: "The kind of the workload.",
+    },
+    Column {
+        name: "Reason",
+        kind: "string",
+        path: ".status.conditions[?(@.type==\"Ensured\")].reason",
+        description: "Why the Pods are as wanted, or why not.",
+    },
+];
+
+/// The columns of `kubectl get rp`.
+pub(super) fn columns() -> Value {
+    columns::columns(&SHOWN, &WIDE)
+}
+
+/// The schema of the whole object.
+pub(super) fn schema() -> Value {
+    object(
+        "ReplicaProfile says how many Pods of a workload take traffic, how many run without any, and how \
+         many stand by with less resources. The replicas of the workload are the sum. Pods that are cut off \
+         take traffic again within a second or two; none is deleted before it has been out of traffic for a \
+         while. When the ReplicaProfile goes, every Pod takes traffic.",
+        &["spec"],
+        json!({
+            "apiVersion": written("The version of the schema of this object."),
+            "kind": written("The kind of this object."),
+            // The API server knows it, and takes no other word on it.
+            "metadata": {"type": "object"},
+            "spec": spec(),
+            "status": status(),
+        }),
+    )
+}
+
+fn spec() -> Value {
+    let mut direction = text(
+        "The directions in which onlineReplicas may change what is there; Both unless said. Where a change \
+         is not allowed, the Pods and the replicas of the workload stay as they are.",
+        16,
+    );
+    direction["enum"] = Direction::ALL.map(Direction::as_str).to_vec().into();
+    let properties = json!({
+        "scaleTargetRef": reference(),
+        "onlineReplicas": replicas("The Pods that take traffic; 0 unless said."),
+        "cutoffReplicas": replicas(
+            "The Pods that run and take no traffic, which are not Ready by the readiness gate \
+             evenkeel.dev/online; 0 unless said. They and standbyReplicas together are no more than \
+             maxUnavailable of the workload and its PodDisruptionBudgets let be.",
+        ),
+        "standbyReplicas": replicas(
+            "The Pods that take no traffic and whose resources are lowered in place meanwhile; 0 unless \
+             said.",
+        ),
+        "paused": flag("True leaves Pods and replicas as they are."),
+        "allowedScalingDirection": direction,
+        "behavior": behavior(),
+    });
+    let spec = object(
+        "The workload, and how many of its Pods do what.",
+        &["scaleTargetRef"],
+        properties,
+    );
+    ruled(spec, &RULES_OF_SPEC)
+}
+
+fn reference() -> Value {
+    let properties = json!({
+        "apiVersion": text("Group and version; apps/v1 unless said.", 128),
+        "kind": text("Deployment, StatefulSet or ReplicaSet.", 64),
+        "name": text("The name of the workload, in the namespace of the ReplicaProfile.", 253),
+    });
+    let description =
+        "The workload. Nothing else may scale it, no HorizontalPodAutoscaler and no CronHPA.";
+    ruled(
+        object(description, &["kind", "name"], properties),
+        &RULES_OF_REFERENCE,
+    )
+}
+
+fn behavior() -> Value {
+    let only = |description: &str, accepted: &str| {
+        let mut kind = text(description, 64);
+        kind["enum"] = json!([accepted]);
+        kind
+    };
+    let sorter = object(
+        "The order in which Pods are taken out of traffic.",
+        &[],
+        json!({"type": only(
+            "WorkloadDefault: as the controller of the workload would delete them.", WORKLOAD_DEFAULT)}),
+    );
+    let traffic = object(
+        "The means by which Pods are taken out of traffic.",
+        &[],
+        json!({"type": only(
+            "ReadinessGate: by the gate evenkeel.dev/online of new Pods.", READINESS_GATE)}),
+    );
+    object(
+        "How Pods are chosen and taken out of traffic.",
+        &[],
+        json!({
+            "podSorter": sorter,
+            "podTrafficController": traffic,
+            "drainSeconds": {
+                "type": "integer",
+                "format": "int64",
+                "minimum": 0,
+                "maximum": LONGEST_DRAIN,
+                "description": "The seconds for which a Pod takes no traffic before it is deleted; 30 \
+                     unless said.",
+            },
+        }),
+    )
+}
+
+fn status() -> Value {
+    let properties = json!({
+        "observedGeneration": {
+            "type": "integer",
+            "format": "int64",
+            "description": "The generation of the spec that the status tells of.",
+        },
+        "onlineReplicas": replicas("The Pods that take traffic once they are ready."),
+        "readyReplicas": replicas("Those of them that are ready."),
+        "cutoffReplicas": replicas("The Pods that run and take no traffic."),
+        "standbyReplicas": replicas("The Pods that take no traffic and hold less than they ask for."),
+        "conditions": conditions(),
+    });
+    object(
+        "The Pods by what they do, and whether that is as wanted. Written by Evenkeel.",
+        &[],
+        properties,
+    )
+}

@@ -1,0 +1,128 @@
+//! PodDisruptionBudgets, as far as they say which Pods may go now.
+
+use std::collections::BTreeMap;
+
+use evenkeel_label_selector::{LabelSelector, Selector};
+use serde::Deserialize;
+
+use crate::json::{lenient, null_is_default};
+use crate::meta::Meta;
+use crate::selector::WrittenSelector;
+
+/// A PodDisruptionBudget as it is watched.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "Written")]
+pub struct DisruptionBudget {
+    pub metadata: Meta,
+    /// The Pods that it is about; `None` where it selects none.
+    selector: Option<Selector>,
+    /// The Pods that may still go, by what its controller last saw; 0 while that was another version of it.
+    allowed: u32,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Written {
+    #[serde(deserialize_with = "null_is_default")]
+    metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: Spec,
+    #[serde(deserialize_with = "null_is_default")]
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    #[serde(deserialize_with = "lenient")]
+    selector: Option<WrittenSelector>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    observed_generation: Option<i64>,
+    #[serde(deserialize_with = "lenient")]
+    disruptions_allowed: Option<i32>,
+}
+
+impl From<Written> for DisruptionBudget {
+    fn from(written: Written) -> Self {
+        let Written {
+            metadata,
+            spec,
+            status,
+        } = written;
+        let selector = spec.selector.map(LabelSelector::from);
+        let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
+        let is_current = status.observed_generation >= metadata.generation;
+        let allowed = status.disruptions_allowed.filter(|_| is_current);
+        Self {
+            metadata,
+            selector,
+            allowed: u32::try_from(allowed.unwrap_or(0)).unwrap_or(0),
+        }
+    }
+}
+
+impl DisruptionBudget {
+    /// True where it is about a Pod of its namespace with these labels.
+    #[must_use]
+    pub fn covers(&self, labels: &BTreeMap<String, String>) -> bool {
+        let selector = self.selector.as_ref();
+        selector.is_some_and(|selector| selector.matches(labels))
+    }
+
+    /// The Pods that may still go.
+    #[must_use]
+    pub const fn allowed(&self) -> u32 {
+        self.allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn budget(value: Value) -> DisruptionBudget {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn what_its_controller_has_not_seen_yet_lets_nothing_go() {
+        let of = |observed: Value, allowed: Value| {
+            budget(json!({"metadata": {"generation": 2},
+                "status": {"observedGeneration": observed, "disruptionsAllowed": allowed}}))
+            .allowed()
+        };
+        for (observed, allowed, left) in [
+            (json!(2), json!(3), 3),
+            (json!(1), json!(3), 0),
+            (json!(null), json!(3), 0),
+            (json!(2), json!(-1), 0),
+            (json!(2), json!(null), 0),
+        ] {
+            assert_eq!(
+                of(observed.clone(), allowed.clone()),
+                left,
+                "{observed} {allowed}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_selector_is_about_all_pods_and_none_about_none() {
+        let labels = BTreeMap::from([("app".to_owned(), "web".to_owned())]);
+        for (selector, covers) in [
+            (json!({"matchLabels": {"app": "web"}}), true),
+            (json!({"matchLabels": {"app": "db"}}), false),
+            (json!({}), true),
+            (json!(null), false),
+        ] {
+            let found = budget(json!({"spec": {"selector": selector}}));
+            assert_eq!(found.covers(&labels), covers, "{selector}");
+        }
+    }
+}

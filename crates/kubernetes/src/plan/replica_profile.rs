@@ -1,0 +1,178 @@
+//! ReplicaProfiles: from a profile, its workload and its Pods to the writes that bring them in line, and
+//! what is told of it.
+//!
+//! The state of a Pod is its label alone: the condition that takes it out of traffic follows from it
+//! ([`super::online_condition`]), whoever sees it. So nothing is remembered that an end of the leader could lose,
+//! and where a profile is gone its Pods are told by their labels.
+
+mod events;
+mod pods;
+mod problem;
+mod standby;
+mod status;
+mod writes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::scale::set_replicas;
+use super::write::Write;
+use crate::disruption_budget::DisruptionBudget;
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::pod::Pod;
+use crate::replica_profile::CheckedReplicaProfile;
+use crate::workload::Workload;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
+use evenkeel_core::tuning::CpuMemory;
+use evenkeel_core::units::Amount;
+
+use pods::Member;
+pub use problem::ProfileProblem;
+pub use writes::release;
+
+/// A profile with everything that belongs to it.
+#[derive(Debug, Clone)]
+pub struct Profiled {
+    pub profile: Arc<CheckedReplicaProfile>,
+    /// `None` where there is no such workload.
+    pub workload: Option<Arc<Workload>>,
+    /// The Pods of the workload that have the readiness gate.
+    pub gated: Vec<Arc<Pod>>,
+    /// Those that have none.
+    pub ungated: Vec<Arc<PodFacts>>,
+    /// True while Pods of several versions of the workload are there.
+    pub is_rolling: bool,
+    /// What Pods that stand by use, by their UIDs, where it is measured.
+    pub used: BTreeMap<String, CpuMemory<Amount>>,
+    /// The PodDisruptionBudgets of the namespace.
+    pub budgets: Vec<Arc<DisruptionBudget>>,
+    /// What else scales the workload, such as `HorizontalPodAutoscaler web`.
+    pub rivals: Vec<String>,
+}
+
+/// What plans of all profiles share.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// True where this installation may write on Pods.
+    pub is_enabled: bool,
+    /// This replica's name in Events.
+    pub reporter: &'a str,
+    pub now: Timestamp,
+}
+
+/// What was told of a profile in the round before, so that nothing is told twice.
+#[derive(Debug, Default)]
+pub struct ProfileMemory {
+    told: BTreeSet<String>,
+}
+
+/// What a round comes to for one profile.
+#[derive(Debug, Default)]
+pub struct ProfileOutcome {
+    pub writes: Vec<Write>,
+    /// The kind of what stands against the profile, for metrics.
+    pub problem: Option<&'static str>,
+    /// True where the Pods of the workload are this profile's to change.
+    pub holds_pods: bool,
+}
+
+/// Plans one round of a profile.
+#[must_use]
+pub fn plan(
+    profiled: &Profiled,
+    memory: &mut ProfileMemory,
+    context: &Context<'_>,
+) -> ProfileOutcome {
+    let members = pods::members(profiled, context.now);
+    let decided = problem::accepted(profiled, context).map(|accepted| {
+        let limits = limits(profiled, accepted.workload, &members, context.now);
+        let pods: Vec<_> = members.iter().map(|member| member.facts.clone()).collect();
+        let situation = Situation {
+            replicas: accepted.workload.replicas,
+            pods: &pods,
+            limits: &limits,
+            is_rolling: profiled.is_rolling,
+            now: context.now,
+        };
+        let plan = decide(accepted.rules, &situation);
+        (accepted, plan)
+    });
+    let status = status::status(profiled, &members, decided.as_ref(), context.now);
+    let mut outcome = ProfileOutcome {
+        problem: decided.as_ref().err().map(ProfileProblem::reason),
+        holds_pods: decided
+            .as_ref()
+            .map_or_else(ProfileProblem::keeps_pods, |_| true),
+        ..ProfileOutcome::default()
+    };
+    if let Ok((accepted, plan)) = &decided {
+        outcome.writes = changes(accepted.workload, &members, plan);
+        outcome.writes.extend(resizes(profiled, context.now));
+    }
+    let told = events::Telling {
+        profiled,
+        members: &members,
+        decided: decided.as_ref(),
+        status: &status,
+    };
+    outcome.writes.extend(told.events(memory, context));
+    let before = profiled.profile.object.status.as_ref();
+    if before != Some(&status) {
+        let write = status::write(&profiled.profile.object, &status);
+        outcome.writes.push(write);
+    }
+    outcome
+}
+
+/// The writes on Pods and workload.
+fn changes(workload: &Workload, members: &[Member], plan: &ProfilePlan) -> Vec<Write> {
+    let states = plan.changes.iter().filter_map(|change| {
+        let pod = members.get(change.pod)?.pod.as_deref()?;
+        writes::state(pod, change.to)
+    });
+    let mut all: Vec<Write> = states.collect();
+    if workload.kind != Kind::StatefulSet {
+        all.extend(writes::marks(members, &plan.victims));
+    }
+    let metadata = &workload.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let object = ObjectRef::in_namespace(workload.kind, namespace, name);
+    all.extend(set_replicas(
+        object,
+        metadata,
+        workload.replicas,
+        plan.replicas,
+    ));
+    all
+}
+
+/// The writes that bring the resources of Pods in line with their states.
+fn resizes(profiled: &Profiled, now: Timestamp) -> Vec<Write> {
+    let pods = profiled.gated.iter();
+    let writes = pods.filter_map(|pod| {
+        let used = profiled.used.get(pod.uid());
+        standby::write(pod, pod.state(), used, now)
+    });
+    writes.collect()
+}
+
+/// The limits on Pods out of traffic, as they stand.
+fn limits(profiled: &Profiled, workload: &Workload, members: &[Member], now: Timestamp) -> Limits {
+    let most = workload.rollout.max_unavailable(workload.replicas);
+    let budgets = profiled.budgets.iter();
+    Limits {
+        max_unavailable: most.map(|most| i32::try_from(most).unwrap_or(i32::MAX)),
+        is_ordered: workload.rollout.is_ordered,
+        budgets: budgets
+            .filter_map(|budget| pods::budget(budget, members, now))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

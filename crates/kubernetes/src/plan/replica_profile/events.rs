@@ -1,0 +1,168 @@
+//! The Events of a profile: what its Pods became, the replicas of its workload, and what stands against it.
+//!
+//! What is planned again until it is seen is told once: each thing that was told stands in the memory for as
+//! long as it is planned.
+
+use std::collections::BTreeSet;
+
+use super::pods::Member;
+use super::status::{APPLIED, Decided, ENSURED};
+use super::{Context, ProfileMemory, Profiled};
+use crate::condition::{Condition, ConditionStatus};
+use crate::kinds::Kind;
+use crate::plan::event::{Event, Regarding, Severity};
+use crate::plan::write::{Purpose, Write};
+use crate::replica_profile::ReplicaProfileStatus;
+use evenkeel_core::scaling::replica_profile::{PodState, ProfilePlan};
+
+/// The most Pods that an Event names.
+const NAMED: usize = 10;
+
+/// What a round says of a profile.
+pub(super) struct Telling<'a, 'd> {
+    pub(super) profiled: &'d Profiled,
+    pub(super) members: &'d [Member],
+    pub(super) decided: Decided<'a, 'd>,
+    pub(super) status: &'d ReplicaProfileStatus,
+}
+
+/// One thing to tell.
+struct Told {
+    severity: Severity,
+    reason: &'static str,
+    action: &'static str,
+    note: String,
+    /// What it is known by while it is planned.
+    keys: Vec<String>,
+}
+
+impl Telling<'_, '_> {
+    pub(super) fn events(&self, memory: &mut ProfileMemory, context: &Context<'_>) -> Vec<Write> {
+        let mut all = self.stands_against();
+        if let Ok((accepted, plan)) = self.decided {
+            all.extend(
+                PodState::ALL
+                    .into_iter()
+                    .filter_map(|to| self.states(plan, to, memory)),
+            );
+            all.extend(self.replicas(accepted.workload.replicas, plan));
+        }
+        let metadata = &self.profiled.profile.object.metadata;
+        let regarding = Regarding::of(Kind::ReplicaProfile, metadata);
+        let is_new = |told: &&Told| told.keys.iter().any(|key| !memory.told.contains(key));
+        let events = all.iter().filter(is_new).map(|told| {
+            let event = Event {
+                purpose: Purpose::PodStateEvent,
+                severity: told.severity,
+                reason: told.reason,
+                action: told.action,
+                note: &told.note,
+            };
+            event.at(&regarding, context.reporter, context.now)
+        });
+        let events = events.collect();
+        let keys: BTreeSet<String> = all.into_iter().flat_map(|told| told.keys).collect();
+        let planned = self.planned();
+        memory.told.retain(|key| planned.contains(key));
+        memory.told.extend(keys);
+        events
+    }
+
+    /// The keys of all changes of Pods that are planned, told or not.
+    fn planned(&self) -> BTreeSet<String> {
+        let Ok((_, plan)) = self.decided else {
+            return BTreeSet::new();
+        };
+        let named = plan.changes.iter().filter_map(|change| {
+            let pod = self.members.get(change.pod)?.pod.as_deref()?;
+            Some(key(pod.uid(), change.to))
+        });
+        named.collect()
+    }
+
+    /// What has come to stand against the profile, or its Pods, since the status before.
+    fn stands_against(&self) -> Vec<Told> {
+        let before = self.profiled.profile.object.status.as_ref();
+        let of = |status: &ReplicaProfileStatus, kind: &str| -> Option<Condition> {
+            let mut conditions = status.conditions.iter();
+            conditions.find(|one| one.kind == kind).cloned()
+        };
+        let mut told: Vec<Told> = Vec::new();
+        for (kind, reason) in [
+            (APPLIED, "ProfileNotApplied"),
+            (ENSURED, "ProfileNotEnsured"),
+        ] {
+            let Some(now) = of(self.status, kind).filter(is_against) else {
+                continue;
+            };
+            let was = before
+                .and_then(|before| of(before, kind))
+                .filter(is_against);
+            let is_same = was.is_some_and(|was| was.reason == now.reason);
+            // The same reason in both conditions is one thing.
+            let is_told = told.iter().any(|other| other.note == now.message);
+            if is_same || is_told {
+                continue;
+            }
+            let keys = vec![format!("{kind} {}", now.reason)];
+            told.push(Told {
+                severity: Severity::Warning,
+                reason,
+                action: "Refusing",
+                note: now.message,
+                keys,
+            });
+        }
+        told
+    }
+
+    /// The Pods that change into a state and were not told of.
+    fn states(&self, plan: &ProfilePlan, to: PodState, memory: &ProfileMemory) -> Option<Told> {
+        let changes = plan.changes.iter().filter(|change| change.to == to);
+        let pods = changes.filter_map(|change| self.members.get(change.pod)?.pod.as_deref());
+        let pods: Vec<_> = pods
+            .filter(|pod| !memory.told.contains(&key(pod.uid(), to)))
+            .collect();
+        let names: Vec<&str> = pods.iter().map(|pod| pod.name()).collect();
+        let named = names.get(..NAMED).map_or_else(
+            || names.join(", "),
+            |first| match names.len() - first.len() {
+                0 => first.join(", "),
+                more => format!("{} and {more} more", first.join(", ")),
+            },
+        );
+        let (reason, action, what) = match to {
+            PodState::Online => ("PodsOnline", "BringingOnline", "take traffic"),
+            PodState::Cutoff => ("PodsCutOff", "CuttingOff", "run and take no traffic"),
+            PodState::Standby => ("PodsStandby", "StandingBy", "stand by"),
+        };
+        (!pods.is_empty()).then(|| Told {
+            severity: Severity::Normal,
+            reason,
+            action,
+            note: format!("{named}: {what}"),
+            keys: pods.iter().map(|pod| key(pod.uid(), to)).collect(),
+        })
+    }
+
+    fn replicas(&self, from: i32, plan: &ProfilePlan) -> Option<Told> {
+        let to = plan.replicas;
+        let target = &self.profiled.profile.object.spec.scale_target_ref;
+        (from != to).then(|| Told {
+            severity: Severity::Normal,
+            reason: "ReplicasSet",
+            action: "Scaling",
+            note: format!("{target} from {from} to {to} replicas"),
+            keys: vec![format!("{from} to {to}")],
+        })
+    }
+}
+
+/// True for a condition that tells of something that does not pass by itself.
+fn is_against(condition: &Condition) -> bool {
+    condition.status == ConditionStatus::False && condition.reason != "Progressing"
+}
+
+fn key(uid: &str, to: PodState) -> String {
+    format!("{uid} {}", to.as_str())
+}

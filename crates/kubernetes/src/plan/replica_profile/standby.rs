@@ -1,0 +1,256 @@
+//! Pods that stand by hold less: half of what they ask for, and never less than they use and a little more.
+//!
+//! What frees a node are requests; limits stay, but in Pods of the class Guaranteed, where both are one and the
+//! cpu alone is lowered: a memory limit below what is used would be the Pod's end. Before it takes traffic again a
+//! Pod has all that it was made with, as [`crate::plan::resize`] keeps it.
+
+use jiff::Timestamp;
+
+use crate::plan::resize::{self, Rules};
+use crate::plan::write::{Purpose, Write};
+use crate::pod::Pod;
+use crate::resizable_pod::{QosClass, ResizablePod, ResizePhase};
+use crate::resize_record::{ContainerValues, Resizer};
+use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
+use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::units::Amount;
+
+/// Nothing is restarted for it, and no memory limit lowered.
+const RULES: Rules = Rules {
+    may_restart: false,
+    may_lower_memory_limits: false,
+};
+
+/// The least part of a request that a resize leaves.
+const LEAST_PART: f64 = 0.5;
+
+/// What a container needs above what it uses: of cpu, and of memory, of which a little more may be wanted at once.
+const ABOVE_USE: CpuMemory<f64> = CpuMemory {
+    cpu: 1.05,
+    memory: 1.1,
+};
+
+/// The resources of a Pod beside those that it was made with.
+pub(super) fn resources(pod: &Pod) -> PodResources {
+    let Some(pod) = ResizablePod::of(pod) else {
+        return PodResources::Full;
+    };
+    // What another part has done to it, or somebody else, is as it is meant to be.
+    let Ok(Some(record)) = resize::own(&pod, Resizer::Standby) else {
+        return PodResources::Full;
+    };
+    let is_asked_back = record.is_put_back(&pod.containers);
+    match pod.resize.as_ref().map(|resize| resize.phase) {
+        None if is_asked_back => PodResources::Full,
+        Some(ResizePhase::Deferred | ResizePhase::Infeasible | ResizePhase::Error)
+            if is_asked_back =>
+        {
+            PodResources::Withheld
+        }
+        _ => PodResources::Lowered,
+    }
+}
+
+/// The write that brings the resources of a Pod in line with its state, where one is due.
+pub(super) fn write(
+    pod: &Pod,
+    state: PodState,
+    used: Option<&CpuMemory<Amount>>,
+    now: Timestamp,
+) -> Option<Write> {
+    let pod = ResizablePod::of(pod)?;
+    let standing = resize::own(&pod, Resizer::Standby);
+    if state != PodState::Standby {
+        standing.ok()??;
+        return resize::put_back(&pod, RULES, Purpose::Resize);
+    }
+    match standing {
+        Err(_) => None,
+        // The record is there, and the resize follows.
+        Ok(Some(record)) => {
+            resize::resize(&pod, &record.to, RULES, Purpose::Resize).unwrap_or(None)
+        }
+        Ok(None) => {
+            let wanted = lowered(&pod, used?);
+            let changes = resize::check(&pod, &wanted, RULES).ok()?;
+            if changes.is_empty() {
+                return None;
+            }
+            let record = resize::record(&pod, Resizer::Standby, &changes, now).ok()?;
+            resize::annotate(&pod, Some(&record), Purpose::Resize)
+        }
+    }
+}
+
+/// What the containers of a Pod hold while it stands by.
+fn lowered(pod: &ResizablePod, used: &CpuMemory<Amount>) -> ContainerValues {
+    let is_guaranteed = pod.class() == QosClass::Guaranteed;
+    let parts = CpuMemory::from_fn(|resource| part(pod, resource, used));
+    let lowered = pod.containers.iter().filter_map(|container| {
+        if matches!(container.place, crate::resizable_pod::Place::Init(_)) {
+            return None;
+        }
+        let values = CpuMemory::from_fn(|resource| {
+            let values = container.values[resource];
+            let share =
+                |amount: Amount| Amount::from_f64((amount.as_f64() * parts[resource]).ceil());
+            let is_both = is_guaranteed && resource == TunedResource::Cpu;
+            if is_guaranteed && !is_both {
+                return values;
+            }
+            let request = values.request.map(share);
+            Values {
+                request,
+                limit: if is_both { request } else { values.limit },
+            }
+        });
+        Some((container.name.clone(), values))
+    });
+    lowered.collect()
+}
+
+/// The part of its requests that a Pod keeps of a resource.
+fn part(pod: &ResizablePod, resource: TunedResource, used: &CpuMemory<Amount>) -> f64 {
+    let requests = pod.containers.iter();
+    let requests = requests.filter_map(|container| container.values[resource].request);
+    let requested: f64 = requests.map(Amount::as_f64).sum();
+    if requested <= 0.0 {
+        return 1.0;
+    }
+    let needed = used[resource].as_f64() * ABOVE_USE[resource] / requested;
+    needed.clamp(LEAST_PART, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::plan::conditional::apply;
+    use crate::plan::write::Operation;
+
+    fn now() -> Timestamp {
+        "2026-11-25T12:00:00Z".parse().unwrap()
+    }
+
+    /// A running Pod whose containers have these resources.
+    fn written(resources: &Value) -> Value {
+        json!({
+            "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "5"},
+            "spec": {"nodeName": "a", "containers": [{"name": "web", "resources": resources}]},
+            "status": {"phase": "Running", "conditions": [], "containerStatuses": [
+                {"name": "web", "resources": resources, "allocatedResources": resources["requests"]}]},
+        })
+    }
+
+    fn read(pod: &Value) -> Pod {
+        serde_json::from_value(pod.clone()).unwrap()
+    }
+
+    fn used(cpu: u64, mebibytes: u64) -> CpuMemory<Amount> {
+        CpuMemory {
+            cpu: Amount::new(cpu),
+            memory: Amount::new(mebibytes << 20),
+        }
+    }
+
+    /// Makes writes until none is due, as the API server and kubelet do; gives their targets.
+    fn play(pod: &mut Value, state: PodState, used: &CpuMemory<Amount>) -> Vec<String> {
+        let mut targets = Vec::new();
+        while let Some(write) = super::write(&read(pod), state, Some(used), now()) {
+            targets.push(write.target.to_string());
+            let Operation::Conditional(patch) = &write.operation else {
+                panic!("{write:?}");
+            };
+            apply(pod, patch).unwrap();
+            let resources = pod["spec"]["containers"][0]["resources"].clone();
+            pod["status"]["containerStatuses"][0]["allocatedResources"] =
+                resources["requests"].clone();
+            pod["status"]["containerStatuses"][0]["resources"] = resources;
+            assert!(targets.len() < 9, "{targets:?}");
+        }
+        targets
+    }
+
+    #[test]
+    fn a_pod_that_stands_by_holds_half_and_has_all_back_before_anything_else() {
+        let asked = json!({"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}});
+        let mut pod = written(&asked);
+        let (annotated, resized) = ("pods shop/web-1", "pods/resize shop/web-1");
+        let idle = used(20, 100);
+        assert_eq!(
+            play(&mut pod, PodState::Standby, &idle),
+            [annotated, resized]
+        );
+        let held = &pod["spec"]["containers"][0]["resources"];
+        assert_eq!(held["requests"], json!({"cpu": "500m", "memory": "256Mi"}));
+        assert_eq!(held["limits"], asked["limits"], "limits stay");
+        assert_eq!(resources(&read(&pod)), PodResources::Lowered);
+        assert_eq!(
+            play(&mut pod, PodState::Cutoff, &idle),
+            [resized, annotated]
+        );
+        assert_eq!(pod["spec"]["containers"][0]["resources"], asked);
+        assert_eq!(pod["metadata"]["annotations"], json!({}));
+        assert_eq!(resources(&read(&pod)), PodResources::Full);
+    }
+
+    #[test]
+    fn what_is_used_is_left_and_memory_limits_are_not_lowered() {
+        let burstable = json!({"requests": {"cpu": "1", "memory": "512Mi"}});
+        let guaranteed = json!({"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}});
+        for (asked, used, requests) in [
+            (
+                &burstable,
+                used(900, 400),
+                Some(json!({"cpu": "945m", "memory": "440Mi"})),
+            ),
+            (&burstable, used(1200, 600), None),
+            (
+                &guaranteed,
+                used(20, 100),
+                Some(json!({"cpu": "500m", "memory": "512Mi"})),
+            ),
+        ] {
+            let mut pod = written(asked);
+            play(&mut pod, PodState::Standby, &used);
+            let held = &pod["spec"]["containers"][0]["resources"];
+            assert_eq!(
+                held["requests"]["cpu"],
+                requests.as_ref().unwrap_or(&asked["requests"])["cpu"]
+            );
+            if asked == &guaranteed {
+                assert_eq!(held["requests"], held["limits"], "it stays Guaranteed");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pod_whose_node_has_no_room_is_withheld_and_one_without_requests_is_left_alone() {
+        let asked = json!({"requests": {"cpu": "1"}});
+        let mut pod = written(&asked);
+        let idle = used(20, 100);
+        play(&mut pod, PodState::Standby, &idle);
+        let write = super::write(&read(&pod), PodState::Cutoff, None, now()).unwrap();
+        let Operation::Conditional(patch) = &write.operation else {
+            panic!("{write:?}");
+        };
+        apply(&mut pod, patch).unwrap();
+        assert_eq!(
+            resources(&read(&pod)),
+            PodResources::Lowered,
+            "kubelet has not seen it"
+        );
+        for reason in ["Deferred", "Infeasible"] {
+            pod["status"]["conditions"] =
+                json!([{"type": "PodResizePending", "status": "True", "reason": reason}]);
+            assert_eq!(resources(&read(&pod)), PodResources::Withheld, "{reason}");
+        }
+        let best_effort = read(&written(&json!({})));
+        assert_eq!(
+            super::write(&best_effort, PodState::Standby, Some(&idle), now()),
+            None
+        );
+        assert_eq!(resources(&best_effort), PodResources::Full);
+    }
+}

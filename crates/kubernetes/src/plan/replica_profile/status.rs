@@ -1,0 +1,98 @@
+//! The status of a profile after a round.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::Profiled;
+use super::pods::{self, Member};
+use super::problem::{Accepted, ProfileProblem};
+use crate::condition::{Condition, settle};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::plan::write::{Operation, Purpose, Write};
+use crate::replica_profile::{ReplicaProfile, ReplicaProfileStatus};
+use evenkeel_core::scaling::ReplicaCounts;
+use evenkeel_core::scaling::replica_profile::{ProfilePlan, Refusal};
+
+/// The condition that the profile is followed.
+pub(super) const APPLIED: &str = "Applied";
+/// The condition that the Pods are as it wants them.
+pub(super) const ENSURED: &str = "Ensured";
+
+/// What was decided, or why nothing was.
+pub(super) type Decided<'a, 'd> = Result<&'d (Accepted<'a>, ProfilePlan), &'d ProfileProblem>;
+
+pub(super) fn status(
+    profiled: &Profiled,
+    members: &[Member],
+    decided: Decided<'_, '_>,
+    now: Timestamp,
+) -> ReplicaProfileStatus {
+    let object = &profiled.profile.object;
+    let [online, ready, cutoff, standby] = pods::count(members);
+    let found = ReplicaCounts {
+        online,
+        cutoff,
+        standby,
+    };
+    let mut conditions = vec![applied(profiled, decided), ensured(decided, found, ready)];
+    let before = object.status.as_ref();
+    let before = before.map_or(&[][..], |before| before.conditions.as_slice());
+    settle(&mut conditions, before, now);
+    ReplicaProfileStatus {
+        observed_generation: object.metadata.generation,
+        online_replicas: Some(online),
+        ready_replicas: Some(ready),
+        cutoff_replicas: Some(cutoff),
+        standby_replicas: Some(standby),
+        conditions,
+    }
+}
+
+fn applied(profiled: &Profiled, decided: Decided<'_, '_>) -> Condition {
+    match decided {
+        Err(problem) => Condition::new(APPLIED, false, problem.reason(), problem.to_string()),
+        Ok((_, plan)) => match plan.refusals.first() {
+            Some(refusal @ (Refusal::Paused | Refusal::Direction { .. })) => {
+                Condition::new(APPLIED, false, refusal.reason(), refusal.to_string())
+            }
+            _ => {
+                let target = &profiled.profile.object.spec.scale_target_ref;
+                let message = format!("the Pods and the replicas of {target} follow the profile");
+                Condition::new(APPLIED, true, "Followed", message)
+            }
+        },
+    }
+}
+
+fn ensured(decided: Decided<'_, '_>, found: ReplicaCounts, ready: i32) -> Condition {
+    let (accepted, plan) = match decided {
+        Ok((accepted, plan)) => (accepted, plan),
+        Err(problem) => {
+            return Condition::new(ENSURED, false, problem.reason(), problem.to_string());
+        }
+    };
+    let wanted = accepted.rules.wanted;
+    let count = accepted.workload.replicas;
+    if found == wanted && ready >= wanted.online && count == wanted.total() {
+        return Condition::new(ENSURED, true, "AsWanted", found.to_string());
+    }
+    let told: Vec<String> = plan.refusals.iter().map(ToString::to_string).collect();
+    let state = format!("{found} ({ready} ready) of {count} replicas, and {wanted} wanted");
+    let (reason, message) = match plan.refusals.first() {
+        Some(first) => (first.reason(), format!("{state}: {}", told.join("; "))),
+        None => ("Progressing", state),
+    };
+    Condition::new(ENSURED, false, reason, message)
+}
+
+/// The write of a status.
+pub(super) fn write(profile: &ReplicaProfile, status: &ReplicaProfileStatus) -> Write {
+    let (namespace, name) = (profile.namespace(), profile.name());
+    let target = ObjectRef::in_namespace(Kind::ReplicaProfile, namespace, name).status();
+    let body = json!({
+        "metadata": {"resourceVersion": profile.metadata.resource_version},
+        "status": status,
+    });
+    Write::new(Purpose::ScalingStatus, target, Operation::Merge(body))
+}

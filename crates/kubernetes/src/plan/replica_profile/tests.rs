@@ -1,0 +1,381 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan::conditional::apply;
+use crate::plan::write::{Operation, Purpose};
+use crate::replica_profile::ReplicaProfile;
+use evenkeel_core::scaling::replica_profile::PodState;
+
+fn now() -> Timestamp {
+    "2026-11-25T12:00:00Z".parse().unwrap()
+}
+
+fn profile(spec: &Value, status: &Value) -> Arc<CheckedReplicaProfile> {
+    let mut object = json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "rp", "generation": 3,
+            "resourceVersion": "9"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}}, "status": status,
+    });
+    json_patch::merge(&mut object["spec"], spec);
+    let object: ReplicaProfile = serde_json::from_value(object).unwrap();
+    CheckedReplicaProfile::new(object)
+}
+
+fn workload(replicas: i32) -> Arc<Workload> {
+    let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "d"},
+        "spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxUnavailable": "50%"}}}});
+    Arc::new(Workload::deserialize(Kind::Deployment, object).unwrap())
+}
+
+/// A ready Pod, or one that is out of traffic for a while.
+fn written(name: &str, state: Option<&str>) -> Value {
+    let ready = if state.is_some() { "False" } else { "True" };
+    let long_ago = "2026-11-25T11:00:00Z";
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": long_ago});
+    let mut labels = json!({"app": "web"});
+    if let Some(state) = state {
+        labels["evenkeel.dev/pod-state"] = json!(state);
+    }
+    json!({
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "creationTimestamp": long_ago,
+            "labels": labels,
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1",
+                "uid": "set", "controller": true}]},
+        "spec": {"nodeName": "a", "readinessGates": [{"conditionType": "evenkeel.dev/online"}]},
+        "status": {"phase": "Running", "conditions": [condition("ContainersReady", "True"),
+            condition("Ready", ready), condition("evenkeel.dev/online", ready)]},
+    })
+}
+
+fn pods(states: &[(&str, Option<&str>)]) -> Vec<Arc<Pod>> {
+    let pod = |&(name, state): &(&str, Option<&str>)| {
+        Arc::new(serde_json::from_value(written(name, state)).unwrap())
+    };
+    states.iter().map(pod).collect()
+}
+
+fn profiled(spec: &Value, replicas: i32, states: &[(&str, Option<&str>)]) -> Profiled {
+    Profiled {
+        profile: profile(spec, &json!(null)),
+        workload: Some(workload(replicas)),
+        gated: pods(states),
+        ungated: Vec::new(),
+        is_rolling: false,
+        used: std::collections::BTreeMap::new(),
+        budgets: Vec::new(),
+        rivals: Vec::new(),
+    }
+}
+
+fn planned(profiled: &Profiled, memory: &mut ProfileMemory) -> ProfileOutcome {
+    let context = Context {
+        is_enabled: true,
+        reporter: "evenkeel-0",
+        now: now(),
+    };
+    plan(profiled, memory, &context)
+}
+
+fn targets(writes: &[Write], purpose: Purpose) -> Vec<String> {
+    let of = writes.iter().filter(|write| write.purpose == purpose);
+    of.map(|write| write.target.to_string()).collect()
+}
+
+fn status(writes: &[Write]) -> Value {
+    let mut statuses = writes
+        .iter()
+        .filter(|write| write.purpose == Purpose::ScalingStatus);
+    let Some(Operation::Merge(body)) = statuses.next().map(|write| write.operation.clone()) else {
+        panic!("{writes:?}");
+    };
+    assert_eq!(body["metadata"]["resourceVersion"], "9");
+    body["status"].clone()
+}
+
+fn notes(writes: &[Write]) -> Vec<(String, String)> {
+    let events = writes.iter().filter_map(|write| match &write.operation {
+        Operation::Create(body) => Some((
+            body["reason"].as_str()?.to_owned(),
+            body["note"].as_str()?.to_owned(),
+        )),
+        _ => None,
+    });
+    events.collect()
+}
+
+#[test]
+fn a_pod_is_cut_off_by_its_label_and_told_once() {
+    let spec = json!({"onlineReplicas": 3, "cutoffReplicas": 1});
+    let four = [
+        ("web-a", None),
+        ("web-b", None),
+        ("web-c", None),
+        ("web-d", None),
+    ];
+    let mut profiled = profiled(&spec, 4, &four);
+    let mut memory = ProfileMemory::default();
+    let outcome = planned(&profiled, &mut memory);
+    let [changed] = &targets(&outcome.writes, Purpose::PodState)[..] else {
+        panic!("{:?}", outcome.writes);
+    };
+    let name = changed.strip_prefix("pods shop/").unwrap();
+    let mut object = written(name, None);
+    let write = outcome
+        .writes
+        .iter()
+        .find(|write| write.purpose == Purpose::PodState);
+    let Some(Operation::Conditional(patch)) = write.map(|write| &write.operation) else {
+        panic!("{write:?}");
+    };
+    apply(&mut object, patch).unwrap();
+    assert_eq!(
+        object["metadata"]["labels"],
+        json!({"app": "web", "evenkeel.dev/pod-state": "Cutoff"})
+    );
+    assert!(
+        apply(&mut object, patch).is_err(),
+        "its state is another by now"
+    );
+    let told = status(&outcome.writes);
+    assert_eq!(
+        (&told["onlineReplicas"], &told["observedGeneration"]),
+        (&json!(4), &json!(3))
+    );
+    let conditions: Vec<_> = told["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            (
+                one["type"].as_str().unwrap(),
+                one["status"].as_str().unwrap(),
+                one["reason"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        conditions,
+        [
+            ("Applied", "True", "Followed"),
+            ("Ensured", "False", "Progressing")
+        ]
+    );
+    let note = format!("{name}: run and take no traffic");
+    assert_eq!(notes(&outcome.writes), [("PodsCutOff".to_owned(), note)]);
+    let again = planned(&profiled, &mut memory);
+    assert!(
+        notes(&again.writes).is_empty(),
+        "it is planned until it is seen, and told once"
+    );
+    // Once it is seen, nothing is left to do.
+    let states: Vec<(&str, Option<&str>)> = four
+        .iter()
+        .map(|(one, _)| (*one, (*one == name).then_some("Cutoff")))
+        .collect();
+    profiled.gated = pods(&states);
+    let outcome = planned(&profiled, &mut memory);
+    assert!(targets(&outcome.writes, Purpose::PodState).is_empty());
+    assert_eq!(
+        status(&outcome.writes)["conditions"][1]["reason"],
+        "AsWanted"
+    );
+}
+
+#[test]
+fn what_is_told_already_is_not_written_again() {
+    let spec = json!({"onlineReplicas": 1});
+    let mut one = profiled(&spec, 1, &[("web-a", None)]);
+    let told = status(&planned(&one, &mut ProfileMemory::default()).writes);
+    one.profile = profile(&spec, &told);
+    assert_eq!(planned(&one, &mut ProfileMemory::default()).writes, []);
+}
+
+#[test]
+fn those_that_are_to_go_are_marked_before_the_count_falls() {
+    let spec = json!({"onlineReplicas": 2, "cutoffReplicas": 1});
+    let states = [
+        ("web-a", None),
+        ("web-b", None),
+        ("web-c", Some("Cutoff")),
+        ("web-d", Some("Cutoff")),
+    ];
+    let mut profiled = profiled(&spec, 4, &states);
+    let outcome = planned(&profiled, &mut ProfileMemory::default());
+    let [marked] = &targets(&outcome.writes, Purpose::DeletionCost)[..] else {
+        panic!("{:?}", outcome.writes);
+    };
+    assert!(
+        targets(&outcome.writes, Purpose::ScalingReplicas).is_empty(),
+        "{outcome:?}"
+    );
+    let name = marked.strip_prefix("pods shop/").unwrap();
+    let mut object = written(name, Some("Cutoff"));
+    object["metadata"]["annotations"] = json!({
+        "controller.kubernetes.io/pod-deletion-cost": "-1000001",
+        "evenkeel.dev/deletion-cost": "-1000001 cutoff"});
+    for pod in &mut profiled.gated {
+        if pod.name() == name {
+            *pod = Arc::new(serde_json::from_value(object.clone()).unwrap());
+        }
+    }
+    let outcome = planned(&profiled, &mut ProfileMemory::default());
+    assert_eq!(
+        targets(&outcome.writes, Purpose::ScalingReplicas),
+        ["deployments.apps/scale shop/web"]
+    );
+    assert!(targets(&outcome.writes, Purpose::DeletionCost).is_empty());
+    // Where it is wanted after all, the cost goes.
+    let grown = json!({"onlineReplicas": 2, "cutoffReplicas": 2});
+    profiled.profile = profile(&grown, &json!(null));
+    let outcome = planned(&profiled, &mut ProfileMemory::default());
+    assert_eq!(
+        targets(&outcome.writes, Purpose::DeletionCost),
+        [marked.clone()]
+    );
+}
+
+#[test]
+fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
+    let spec = json!({"onlineReplicas": 1, "cutoffReplicas": 1});
+    let states = [("web-a", None), ("web-b", Some("Cutoff"))];
+    let base = profiled(&spec, 2, &states);
+    let kind = json!({"scaleTargetRef": {"kind": "CloneSet", "name": "web"}});
+    for (case, other, is_enabled, reason, holds) in [
+        (
+            "rival",
+            Profiled {
+                rivals: vec!["HorizontalPodAutoscaler web".to_owned()],
+                ..base.clone()
+            },
+            true,
+            "TargetConflict",
+            false,
+        ),
+        (
+            "no workload",
+            Profiled {
+                workload: None,
+                ..base.clone()
+            },
+            true,
+            "TargetNotFound",
+            false,
+        ),
+        ("not enabled", base.clone(), false, "Disabled", false),
+        (
+            "another kind",
+            Profiled {
+                profile: profile(&kind, &json!(null)),
+                ..base.clone()
+            },
+            true,
+            "TargetKind",
+            false,
+        ),
+        (
+            "a typing error",
+            Profiled {
+                profile: profile(&json!({"onlineReplicas": -1}), &json!(null)),
+                ..base.clone()
+            },
+            true,
+            "Invalid",
+            true,
+        ),
+    ] {
+        let context = Context {
+            is_enabled,
+            reporter: "evenkeel-0",
+            now: now(),
+        };
+        let outcome = plan(&other, &mut ProfileMemory::default(), &context);
+        assert_eq!(
+            (outcome.problem, outcome.holds_pods),
+            (Some(reason), holds),
+            "{case}"
+        );
+        let changes = [
+            Purpose::PodState,
+            Purpose::ScalingReplicas,
+            Purpose::DeletionCost,
+        ];
+        let made = changes.map(|purpose| targets(&outcome.writes, purpose).len());
+        assert_eq!(made, [0, 0, 0], "{case}");
+        assert_eq!(
+            status(&outcome.writes)["conditions"][0]["reason"],
+            reason,
+            "{case}"
+        );
+        let notes = notes(&outcome.writes);
+        assert_eq!(notes.len(), 1, "{case}: {notes:?}");
+        assert_eq!(notes[0].0, "ProfileNotApplied", "{case}");
+    }
+    let freed = release(&base.gated[1], Purpose::PodState, now());
+    assert_eq!(targets(&freed, Purpose::PodState), ["pods shop/web-b"]);
+    assert!(release(&base.gated[0], Purpose::PodState, now()).is_empty());
+}
+
+#[test]
+fn a_budget_counts_what_its_controller_may_not_have_seen() {
+    let budget: DisruptionBudget = serde_json::from_value(json!({
+        "metadata": {"name": "web", "namespace": "shop", "generation": 1},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"observedGeneration": 1, "disruptionsAllowed": 1}}))
+    .unwrap();
+    let spec = json!({"onlineReplicas": 2, "cutoffReplicas": 2});
+    let mut states = [
+        ("web-a", None),
+        ("web-b", None),
+        ("web-c", None),
+        ("web-d", None),
+    ];
+    let mut four = profiled(&spec, 4, &states);
+    four.budgets = vec![Arc::new(budget)];
+    let outcome = planned(&four, &mut ProfileMemory::default());
+    assert_eq!(targets(&outcome.writes, Purpose::PodState).len(), 1);
+    assert_eq!(
+        status(&outcome.writes)["conditions"][1]["reason"],
+        "PodDisruptionBudget"
+    );
+    // The one that was cut off a moment ago is in no budget yet.
+    states[0].1 = Some("Cutoff");
+    four.gated = pods(&states);
+    let mut fresh = written("web-a", Some("Cutoff"));
+    fresh["status"]["conditions"][2]["lastTransitionTime"] = json!("2026-11-25T11:59:58Z");
+    four.gated[0] = Arc::new(serde_json::from_value(fresh).unwrap());
+    let outcome = planned(&four, &mut ProfileMemory::default());
+    assert!(
+        targets(&outcome.writes, Purpose::PodState).is_empty(),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn pods_of_a_stateful_set_go_by_their_ordinals() {
+    let mut set = profiled(
+        &json!({"onlineReplicas": 2, "cutoffReplicas": 1}),
+        3,
+        &[("web-0", None), ("web-2", None), ("web-10", None)],
+    );
+    set.profile = profile(
+        &json!({"scaleTargetRef": {"kind": "StatefulSet", "name": "web"},
+        "onlineReplicas": 2, "cutoffReplicas": 1}),
+        &json!(null),
+    );
+    let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "s"}, "spec": {"replicas": 3}});
+    set.workload = Some(Arc::new(
+        Workload::deserialize(Kind::StatefulSet, object).unwrap(),
+    ));
+    let outcome = planned(&set, &mut ProfileMemory::default());
+    assert_eq!(
+        targets(&outcome.writes, Purpose::PodState),
+        ["pods shop/web-10"]
+    );
+    let named: Vec<_> = outcome
+        .writes
+        .iter()
+        .filter(|write| write.purpose == Purpose::DeletionCost)
+        .collect();
+    assert!(named.is_empty(), "costs are read by ReplicaSets alone");
+    assert_eq!(PodState::parse("Cutoff"), Some(PodState::Cutoff));
+}

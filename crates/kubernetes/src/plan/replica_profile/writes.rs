@@ -1,0 +1,88 @@
+//! The writes on single Pods: the label of their state, and the cost that makes those that are to go go first.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::pods::Member;
+use super::standby;
+use crate::annotations::POD_STATE;
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::plan::conditional::ConditionalPatch;
+use crate::plan::deletion_cost;
+use crate::plan::write::{Operation, Purpose, Write};
+use crate::pod::Pod;
+use crate::removable_pod::{Cost, RemovablePod};
+use evenkeel_core::placement::deletion_cost::Ground;
+use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
+
+/// The cost of the Pod that goes last of those that are to go: lower than any that balances nodes.
+const LAST: i32 = -1_000_000;
+
+/// The write that gives a Pod its state; `None` where its label says so.
+pub(super) fn state(pod: &Pod, to: PodState) -> Option<Write> {
+    let found = pod.labels.get(POD_STATE);
+    let wanted = to.is_off().then(|| to.as_str());
+    if found.map(String::as_str) == wanted {
+        return None;
+    }
+    let path = ["metadata", "labels", POD_STATE];
+    let mut patch = ConditionalPatch::of(&pod.metadata);
+    if pod.labels.is_empty() {
+        patch.expect(&path[..2], Value::Null);
+        patch.change(&path[..2], false, json!({}));
+    } else {
+        patch.expect(&path, json!(found));
+    }
+    patch.change(&path, found.is_some(), json!(wanted));
+    Some(Write::new(
+        Purpose::PodState,
+        ObjectRef::in_namespace(Kind::Pod, pod.namespace(), pod.name()),
+        Operation::Conditional(patch),
+    ))
+}
+
+/// The writes of the costs of those that are to go, and of those that are not any more.
+pub(super) fn marks(members: &[Member], victims: &[usize]) -> Vec<Write> {
+    let count = victims.len();
+    let mut writes = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        let Some(removable) = &member.removable else {
+            continue;
+        };
+        let place = victims.iter().position(|victim| *victim == at);
+        let cost = place.map(|place| Cost {
+            cost: LAST.saturating_sub(i32::try_from(count - place).unwrap_or(i32::MAX)),
+            ground: Ground::CutOff,
+        });
+        let given = removable.mark.given();
+        let is_own = given.is_some_and(|given| given.ground == Ground::CutOff);
+        // Any order among those that go will do.
+        if cost.is_some() == is_own {
+            continue;
+        }
+        writes.extend(deletion_cost::write(
+            removable,
+            cost.as_ref(),
+            Purpose::DeletionCost,
+        ));
+    }
+    writes
+}
+
+/// The writes that take a Pod's state and its cost away, where no profile holds it. One that stands by has its
+/// resources back first, unless its node cannot give them: then it takes traffic all the same.
+#[must_use]
+pub fn release(pod: &Pod, purpose: Purpose, now: Timestamp) -> Vec<Write> {
+    let resized = standby::write(pod, PodState::Online, None, now);
+    let waits = standby::resources(pod) == PodResources::Lowered;
+    let online = state(pod, PodState::Online).filter(|_| !waits);
+    let online = resized.into_iter().chain(online);
+    let online = online.map(|write| Write { purpose, ..write });
+    let removable = RemovablePod::of(pod);
+    let cost = removable.and_then(|removable| {
+        let given = removable.mark.given()?;
+        (given.ground == Ground::CutOff).then(|| deletion_cost::write(&removable, None, purpose))?
+    });
+    online.chain(cost).collect()
+}

@@ -1,0 +1,369 @@
+//! From a Pod and the resources that its containers are to have to a patch of its subresource `resize`,
+//! or the reason why there is none.
+//!
+//! The rules are those of the API server and of kubelet, so that nothing is asked that they refuse: the
+//! class of service stays, nothing is added that is absent and nothing removed that is there. Whoever
+//! resizes Pods (tuning by use, standby Pods of staged replicas) comes through here.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::conditional::ConditionalPatch;
+use super::write::{Operation, Purpose, Write};
+use crate::annotations::RESIZED;
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::resizable_pod::{Obstacle, Place, QosClass, ResizablePod, ResizePhase};
+use crate::resize_record::{ContainerValues, ResizeRecord, Resizer, differences};
+use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::units::Amount;
+
+/// What a cluster and the owner of a workload allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// True where containers may be resized that are started anew for it.
+    pub may_restart: bool,
+    /// True where the API server takes a lower memory limit of a container that goes on running: from
+    /// Kubernetes 1.34 on. Elsewhere that part of a resize is left out.
+    pub may_lower_memory_limits: bool,
+}
+
+/// Why a Pod is not resized.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    Obstacle(#[from] Obstacle),
+    #[error("an annotation asks to leave it alone")]
+    Skipped,
+    #[error("a resize of it is {}", .0.as_str())]
+    UnderWay(ResizePhase),
+    #[error("it has no container {0}")]
+    NoSuchContainer(Box<str>),
+    #[error("the init container {0} has run already")]
+    InitContainer(Box<str>),
+    #[error("container {container} has no {field} of {resource}, and none is added")]
+    Absent {
+        container: Box<str>,
+        field: &'static str,
+        resource: TunedResource,
+    },
+    #[error("container {container} would start anew for a change of its {resource}")]
+    Restarts {
+        container: Box<str>,
+        resource: TunedResource,
+    },
+    #[error("the request of {resource} of container {container} would be above its limit")]
+    AboveLimit {
+        container: Box<str>,
+        resource: TunedResource,
+    },
+    #[error("its class of service would change from {} to {}", .0.as_str(), .1.as_str())]
+    ClassChanges(QosClass, QosClass),
+    #[error("somebody else has changed its resources since they were last resized")]
+    ChangedByOthers,
+    #[error("another part of Evenkeel has resized it")]
+    ResizedOtherwise,
+    #[error("what it was resized from cannot be read")]
+    UnreadableRecord,
+}
+
+impl Refusal {
+    /// The cause in one word.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Obstacle(obstacle) => obstacle.reason(),
+            Self::Skipped => "Skipped",
+            Self::UnderWay(_) => "ResizeUnderWay",
+            Self::NoSuchContainer(_) => "NoSuchContainer",
+            Self::InitContainer(_) => "InitContainer",
+            Self::Absent { .. } => "AbsentIsNotAdded",
+            Self::Restarts { .. } => "WouldRestart",
+            Self::AboveLimit { .. } => "RequestAboveLimit",
+            Self::ClassChanges(..) => "ClassWouldChange",
+            Self::ChangedByOthers => "ChangedByOthers",
+            Self::ResizedOtherwise => "ResizedOtherwise",
+            Self::UnreadableRecord => "UnreadableRecord",
+        }
+    }
+}
+
+/// The values that containers are to have, held to the rules; those that would change nothing are left out.
+///
+/// # Errors
+/// The Pod is not resized, and why.
+pub fn check(
+    pod: &ResizablePod,
+    wanted: &ContainerValues,
+    rules: Rules,
+) -> Result<ContainerValues, Refusal> {
+    if let Some(obstacle) = pod.obstacle {
+        return Err(obstacle.into());
+    }
+    if pod.is_skipped {
+        return Err(Refusal::Skipped);
+    }
+    if let Some(resize) = &pod.resize {
+        return Err(Refusal::UnderWay(resize.phase));
+    }
+    checked(pod, wanted, rules)
+}
+
+/// The same for a Pod whose resize is under way, which is to be withdrawn.
+fn checked(
+    pod: &ResizablePod,
+    wanted: &ContainerValues,
+    rules: Rules,
+) -> Result<ContainerValues, Refusal> {
+    let mut changes = ContainerValues::new();
+    for (name, wanted) in wanted {
+        let container = pod.container(name);
+        let container = container.ok_or_else(|| Refusal::NoSuchContainer(name.clone()))?;
+        let before = container.values;
+        let after = allowed(before, *wanted, rules, container.restarts);
+        for (field, resource, amount) in differences(&before, &after) {
+            let (container, of) = (name.clone(), container);
+            if matches!(of.place, Place::Init(_)) {
+                return Err(Refusal::InitContainer(container));
+            }
+            if amount.is_none() || is_absent(&before[resource], field) {
+                return Err(Refusal::Absent {
+                    container,
+                    field,
+                    resource,
+                });
+            }
+            if of.restarts[resource] && !rules.may_restart {
+                return Err(Refusal::Restarts {
+                    container,
+                    resource,
+                });
+            }
+        }
+        above_limit(name, &after)?;
+        if after != before {
+            changes.insert(name.clone(), after);
+        }
+    }
+    let (before, after) = (pod.class(), class_with(pod, &changes));
+    if before != after {
+        return Err(Refusal::ClassChanges(before, after));
+    }
+    Ok(changes)
+}
+
+/// The wanted values, without what the API server would refuse as a lower memory limit. Where the limit
+/// stays, the request beside it stays too.
+fn allowed(
+    before: CpuMemory<Values>,
+    mut wanted: CpuMemory<Values>,
+    rules: Rules,
+    restarts: CpuMemory<bool>,
+) -> CpuMemory<Values> {
+    let lowers = wanted.memory.limit < before.memory.limit;
+    if lowers && !rules.may_lower_memory_limits && !restarts.memory {
+        wanted.memory = before.memory;
+    }
+    wanted
+}
+
+fn is_absent(values: &Values, field: &str) -> bool {
+    match field {
+        "requests" => values.request.is_none(),
+        _ => values.limit.is_none(),
+    }
+}
+
+fn above_limit(container: &str, values: &CpuMemory<Values>) -> Result<(), Refusal> {
+    for (resource, values) in values.iter() {
+        if let Values {
+            request: Some(request),
+            limit: Some(limit),
+        } = values
+            && request > limit
+        {
+            return Err(Refusal::AboveLimit {
+                container: container.into(),
+                resource,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The class of service with these changes.
+fn class_with(pod: &ResizablePod, changes: &ContainerValues) -> QosClass {
+    QosClass::of(pod.containers.iter().map(|container| {
+        let changed = changes.get(&container.name);
+        changed.unwrap_or(&container.values)
+    }))
+}
+
+/// The write that asks for these values; `None` where they are asked for already.
+///
+/// # Errors
+/// The Pod is not resized, and why.
+pub fn resize(
+    pod: &ResizablePod,
+    wanted: &ContainerValues,
+    rules: Rules,
+    purpose: Purpose,
+) -> Result<Option<Write>, Refusal> {
+    let changes = check(pod, wanted, rules)?;
+    Ok(patch(pod, &changes, purpose))
+}
+
+/// The write that withdraws a resize that is under way: the containers are asked to have what they had.
+///
+/// # Errors
+/// The Pod cannot be resized any more, and why.
+pub fn withdraw(
+    pod: &ResizablePod,
+    before: &ContainerValues,
+    rules: Rules,
+    purpose: Purpose,
+) -> Result<Option<Write>, Refusal> {
+    if let Some(obstacle) = pod.obstacle {
+        return Err(obstacle.into());
+    }
+    // Containers that were allowed to start anew for the one way may for the other.
+    let rules = Rules {
+        may_restart: true,
+        ..rules
+    };
+    let changes = checked(pod, before, rules)?;
+    Ok(patch(pod, &changes, purpose))
+}
+
+fn patch(pod: &ResizablePod, changes: &ContainerValues, purpose: Purpose) -> Option<Write> {
+    let mut patch = of_version(pod);
+    for (name, after) in changes {
+        let container = pod.container(name)?;
+        let (list, number) = container.place.path();
+        let number = number.to_string();
+        for (field, resource, amount) in differences(&container.values, after) {
+            let path = ["spec", list, &number, "resources", field, resource.as_str()];
+            patch.change(&path, true, text(resource, amount));
+        }
+    }
+    if patch.is_empty() {
+        return None;
+    }
+    let operation = Operation::Conditional(patch);
+    Some(Write::new(purpose, object(pod).resize(), operation))
+}
+
+fn text(resource: TunedResource, amount: Option<Amount>) -> Value {
+    amount.map_or(Value::Null, |amount| {
+        resource.quantity(amount).to_string().into()
+    })
+}
+
+/// A patch of the very Pod as it was seen: its containers stand by numbers in it, and kubelet writes
+/// little else than what a resize is decided on.
+fn of_version(pod: &ResizablePod) -> ConditionalPatch {
+    let mut patch = ConditionalPatch::of(&pod.metadata());
+    let version = Value::from(&*pod.resource_version);
+    patch.expect(&["metadata", "resourceVersion"], version);
+    patch
+}
+
+/// The record of a resize to these values, on top of the one that stands.
+///
+/// # Errors
+/// What stands there is another's.
+pub fn record(
+    pod: &ResizablePod,
+    by: Resizer,
+    changes: &ContainerValues,
+    now: Timestamp,
+) -> Result<ResizeRecord, Refusal> {
+    let now_has = |name: &str| pod.container(name).map(|container| container.values);
+    let mut original = match own(pod, by)? {
+        Some(standing) => standing.original.clone(),
+        None => ContainerValues::new(),
+    };
+    for name in changes.keys() {
+        if let Some(values) = now_has(name).filter(|_| !original.contains_key(name)) {
+            original.insert(name.clone(), values);
+        }
+    }
+    let names = original.keys();
+    let from: ContainerValues = names
+        .filter_map(|name| Some((name.clone(), now_has(name)?)))
+        .collect();
+    let mut to = from.clone();
+    to.extend(changes.iter().map(|(name, values)| (name.clone(), *values)));
+    Ok(ResizeRecord {
+        by,
+        original,
+        from,
+        to,
+        at: now,
+    })
+}
+
+/// The record that stands, where it is that of this resizer and tells what the Pod has.
+///
+/// # Errors
+/// It is another's, or cannot be read, or somebody has changed the resources since.
+pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Refusal> {
+    match &pod.record {
+        None => Ok(None),
+        Some(Err(_)) => Err(Refusal::UnreadableRecord),
+        Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
+        Some(Ok(record)) if !record.explains(&pod.containers) => Err(Refusal::ChangedByOthers),
+        Some(Ok(record)) => Ok(Some(record)),
+    }
+}
+
+/// The write of a record, or the one that takes it away; `None` where it stands so.
+#[must_use]
+pub fn annotate(
+    pod: &ResizablePod,
+    record: Option<&ResizeRecord>,
+    purpose: Purpose,
+) -> Option<Write> {
+    let text = record.map(ToString::to_string);
+    let found = pod.record_text.as_deref();
+    if text.as_deref() == found {
+        return None;
+    }
+    let mut patch = of_version(pod);
+    patch.annotate(RESIZED, found.is_some(), text);
+    let operation = Operation::Conditional(patch);
+    Some(Write::new(purpose, object(pod), operation))
+}
+
+/// The write that puts a Pod back to what it was made with: its resources first, the record once they
+/// stand. A Pod that somebody else has resized since only loses the record, and so does one that cannot be
+/// resized any more.
+#[must_use]
+pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Write> {
+    let is_over = match &pod.record {
+        None => return None,
+        Some(Err(_)) => true,
+        Some(Ok(record)) => {
+            record.is_put_back(&pod.containers) || !record.explains(&pod.containers)
+        }
+    };
+    if is_over {
+        return annotate(pod, None, purpose);
+    }
+    let record = pod
+        .record
+        .as_ref()
+        .and_then(|record| record.as_ref().ok())?;
+    let resized = withdraw(pod, &record.original, rules, purpose);
+    let resized = resized.ok().flatten();
+    resized.or_else(|| annotate(pod, None, purpose))
+}
+
+/// The Pod as writes name it.
+#[must_use]
+pub fn object(pod: &ResizablePod) -> ObjectRef {
+    ObjectRef::in_namespace(Kind::Pod, &*pod.namespace, &*pod.name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+use serde_json::json;
+
+use super::*;
+use crate::plan::conditional::apply;
+use crate::resizable_pod::tests::{of, running};
+
+const RULES: Rules = Rules {
+    may_restart: false,
+    may_lower_memory_limits: true,
+};
+
+fn burstable() -> Value {
+    json!({"requests": {"cpu": "300m", "memory": "200Mi"}, "limits": {"cpu": "600m", "memory": "400Mi"}})
+}
+
+fn guaranteed() -> Value {
+    json!({"requests": {"cpu": "600m", "memory": "400Mi"}, "limits": {"cpu": "600m", "memory": "400Mi"}})
+}
+
+/// What `app` is to have, on top of what the Pod has.
+fn wanted(pod: &ResizablePod, resources: &Value) -> ContainerValues {
+    let mut spec = json!({"resources": {"requests": {}, "limits": {}}});
+    for (name, values) in [("app", &pod.container("app").unwrap().values)] {
+        let _ = name;
+        spec["resources"] = crate::resize_record::resources(values);
+    }
+    json_patch::merge(&mut spec["resources"], resources);
+    let read: crate::pod::ResourceRequirements =
+        serde_json::from_value(spec["resources"].clone()).unwrap();
+    [("app".into(), crate::resizable_pod::values(&read))].into()
+}
+
+fn ask(pod: Value, resources: &Value, rules: Rules) -> Result<Option<Write>, &'static str> {
+    let pod = of(pod);
+    let wanted = wanted(&pod, resources);
+    resize(&pod, &wanted, rules, Purpose::Resize).map_err(|refusal| refusal.reason())
+}
+
+fn patched(mut object: Value, write: &Write) -> Value {
+    let Operation::Conditional(patch) = &write.operation else {
+        panic!("a patch")
+    };
+    apply(&mut object, patch).unwrap();
+    object
+}
+
+#[test]
+fn a_resize_changes_what_differs_of_the_very_pod_as_it_was_seen() {
+    let pod = running(&burstable());
+    let change = json!({"limits": {"cpu": "900m"}});
+    let write = ask(pod.clone(), &change, RULES).unwrap().unwrap();
+    assert_eq!(write.target.to_string(), "pods/resize shop/web-1");
+    let after = patched(pod.clone(), &write);
+    let mut expected = burstable();
+    expected["limits"]["cpu"] = json!("900m");
+    assert_eq!(after["spec"]["containers"][0]["resources"], expected);
+    assert_eq!(ask(pod, &json!({}), RULES), Ok(None));
+    let Operation::Conditional(patch) = &write.operation else {
+        panic!("a patch")
+    };
+    let mut newer = running(&burstable());
+    newer["metadata"]["resourceVersion"] = json!("8");
+    assert!(apply(&mut newer, patch).is_err());
+}
+
+#[test]
+fn what_the_api_server_refuses_is_not_asked() {
+    let restarts = |mut pod: Value| {
+        pod["spec"]["containers"][0]["resizePolicy"] =
+            json!([{"resourceName": "memory", "restartPolicy": "RestartContainer"}]);
+        pod
+    };
+    let only_limits = json!({"limits": {"cpu": "600m"}});
+    let change = json!({"limits": {"cpu": "900m"}});
+    let memory = json!({"limits": {"memory": "500Mi"}});
+    let mut under_way = running(&burstable());
+    under_way["status"]["conditions"] =
+        json!([{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]);
+    let mut skipped = running(&burstable());
+    skipped["metadata"]["annotations"] = json!({"evenkeel.dev/skip": "true"});
+    for (pod, change, reason) in [
+        (running(&json!({})), &change, "BestEffort"),
+        (
+            running(&only_limits),
+            &json!({"requests": {"cpu": "1m"}}),
+            "AbsentIsNotAdded",
+        ),
+        (
+            running(&burstable()),
+            &json!({"limits": {"cpu": null}}),
+            "AbsentIsNotAdded",
+        ),
+        (running(&guaranteed()), &change, "ClassWouldChange"),
+        (
+            running(&burstable()),
+            &json!({"requests": {"cpu": "600m", "memory": "400Mi"}}),
+            "ClassWouldChange",
+        ),
+        (
+            running(&burstable()),
+            &json!({"limits": {"cpu": "200m"}}),
+            "RequestAboveLimit",
+        ),
+        (restarts(running(&burstable())), &memory, "WouldRestart"),
+        (under_way, &change, "ResizeUnderWay"),
+        (skipped, &change, "Skipped"),
+    ] {
+        assert_eq!(ask(pod, change, RULES), Err(reason), "{change}");
+    }
+    let may = Rules {
+        may_restart: true,
+        ..RULES
+    };
+    assert!(
+        ask(restarts(running(&burstable())), &memory, may)
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        ask(restarts(running(&burstable())), &change, RULES)
+            .unwrap()
+            .is_some()
+    );
+    let both = json!({"requests": {"cpu": "900m"}, "limits": {"cpu": "900m"}});
+    assert!(ask(running(&guaranteed()), &both, RULES).unwrap().is_some());
+}
+
+#[test]
+fn containers_that_have_run_are_left_and_sidecars_are_not() {
+    let with = |policy: Value| {
+        let mut pod = running(&burstable());
+        pod["spec"]["initContainers"] =
+            json!([{"name": "side", "resources": burstable(), "restartPolicy": policy}]);
+        let pod = of(pod);
+        let wanted: ContainerValues = wanted(&pod, &json!({"limits": {"cpu": "900m"}}))
+            .into_values()
+            .map(|values| ("side".into(), values))
+            .collect();
+        resize(&pod, &wanted, RULES, Purpose::Resize).map_err(|refusal| refusal.reason())
+    };
+    let write = with(json!("Always")).unwrap().unwrap();
+    assert!(format!("{write:?}").contains("initContainers"));
+    assert_eq!(with(json!(null)), Err("InitContainer"));
+}
+
+#[test]
+fn a_lower_memory_limit_is_left_out_where_the_api_server_refuses_it() {
+    let old = Rules {
+        may_lower_memory_limits: false,
+        ..RULES
+    };
+    let change = json!({"limits": {"cpu": "500m", "memory": "300Mi"}});
+    let write = ask(running(&burstable()), &change, old).unwrap().unwrap();
+    let after = patched(running(&burstable()), &write);
+    let limits = &after["spec"]["containers"][0]["resources"]["limits"];
+    assert_eq!(*limits, json!({"cpu": "500m", "memory": "400Mi"}));
+    let only = json!({"limits": {"memory": "300Mi"}});
+    assert_eq!(ask(running(&burstable()), &only, old), Ok(None));
+    assert!(ask(running(&burstable()), &only, RULES).unwrap().is_some());
+}
+
+/// A Pod after the record and the resize of a change have been written, as kubelet then tells it.
+fn resized(change: &Value) -> Value {
+    let mut pod = running(&burstable());
+    let seen = of(pod.clone());
+    let changes = check(&seen, &wanted(&seen, change), RULES).unwrap();
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let record = record(&seen, Resizer::Tuning, &changes, now).unwrap();
+    let write = annotate(&seen, Some(&record), Purpose::Resize).unwrap();
+    assert_eq!(write.target.to_string(), "pods shop/web-1");
+    pod = patched(pod, &write);
+    let seen = of(pod.clone());
+    assert!(!record.is_done(&seen.containers));
+    let write = resize(&seen, &record.to, RULES, Purpose::Resize);
+    pod = patched(pod, &write.unwrap().unwrap());
+    let resources = pod["spec"]["containers"][0]["resources"].clone();
+    pod["status"]["containerStatuses"][0]["allocatedResources"] = resources["requests"].clone();
+    pod["status"]["containerStatuses"][0]["resources"] = resources;
+    let seen = of(pod.clone());
+    assert_eq!(own(&seen, Resizer::Tuning), Ok(Some(&record)));
+    assert!(record.is_done(&seen.containers) && seen.resize.is_none());
+    pod
+}
+
+#[test]
+fn what_was_resized_is_put_back_and_leaves_nothing() {
+    let mut pod = resized(&json!({"limits": {"cpu": "900m", "memory": "500Mi"}}));
+    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    assert_eq!(write.target.subresource.as_deref(), Some("resize"));
+    pod = patched(pod, &write);
+    assert_eq!(pod["spec"]["containers"][0]["resources"], burstable());
+    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    pod = patched(pod, &write);
+    assert_eq!(pod["metadata"]["annotations"], json!({}));
+    assert_eq!(put_back(&of(pod), RULES, Purpose::Restore), None);
+}
+
+#[test]
+fn what_somebody_else_has_resized_since_is_left_to_them() {
+    let mut pod = resized(&json!({"limits": {"cpu": "900m"}}));
+    pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("700m");
+    let seen = of(pod.clone());
+    assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::ChangedByOthers));
+    let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
+    let after = patched(pod.clone(), &write);
+    assert_eq!(after["spec"], pod["spec"]);
+    assert_eq!(after["metadata"]["annotations"], json!({}));
+    let pod = resized(&json!({"limits": {"cpu": "900m"}}));
+    let seen = of(pod);
+    assert_eq!(own(&seen, Resizer::Standby), Err(Refusal::ResizedOtherwise));
+}
+
+#[test]
+fn a_second_resize_keeps_what_was_first() {
+    let pod = resized(&json!({"limits": {"cpu": "900m"}}));
+    let seen = of(pod);
+    let change = wanted(&seen, &json!({"limits": {"cpu": "1200m"}}));
+    let now = "2026-01-01T00:10:00Z".parse().unwrap();
+    let second = record(&seen, Resizer::Tuning, &change, now).unwrap();
+    let cpu = |values: &ContainerValues| values["app"].cpu.limit.unwrap().get();
+    assert_eq!(
+        [cpu(&second.original), cpu(&second.from), cpu(&second.to)],
+        [600, 900, 1200]
+    );
+    assert_eq!(ResizeRecord::parse(&second.to_string()), Ok(second));
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_acted_on_by_nobody_and_taken_away_at_the_end() {
+    let mut pod = running(&burstable());
+    pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": "yes"});
+    let seen = of(pod.clone());
+    assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::UnreadableRecord));
+    let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
+    assert_eq!(patched(pod, &write)["metadata"]["annotations"], json!({}));
+}

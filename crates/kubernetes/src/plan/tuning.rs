@@ -1,0 +1,211 @@
+//! The life of a resize, from the decision to its end: what stands on a Pod says how far it is, so that
+//! a leader that has just taken over goes on where the one before stopped.
+//!
+//! A decision becomes a record on the Pod ([`begin`]); the record becomes the resize, is told of while
+//! kubelet has not done it, is withdrawn after a while, and is undone where nobody asks for tuning any
+//! more ([`follow`]).
+
+mod events;
+mod status;
+mod workload;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::resize::{Refusal, Rules, annotate, own, put_back, record, resize, withdraw};
+use super::write::{Purpose, Write};
+use crate::resizable_pod::{ResizablePod, ResizePhase};
+use crate::resize_record::{ContainerValues, ResizeRecord, Resizer};
+use evenkeel_core::tuning::Mode;
+
+pub use events::Told;
+pub use status::{ContainerStatus, PendingResize, TuningStatus};
+pub use workload::{TunedWorkload, scaled_by};
+
+/// The time for which a record waits for its resize to be written: the API server may refuse it.
+const UNASKED: SignedDuration = SignedDuration::from_mins(2);
+
+/// What a Pod is followed by.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub mode: Mode,
+    pub rules: Rules,
+    /// The time after which a resize that kubelet has not done is withdrawn.
+    pub withdraw_after: SignedDuration,
+    /// This replica's name in Events.
+    pub reporter: &'a str,
+    pub now: Timestamp,
+}
+
+/// What is to be done about one Pod.
+#[derive(Debug, Default, PartialEq)]
+pub struct Followed {
+    pub writes: Vec<Write>,
+    /// What became of its resize, as far as that is news.
+    pub told: Option<Told>,
+    /// The resize that is under way, with its age.
+    pub pending: Option<PendingResize>,
+}
+
+impl Followed {
+    fn of(write: Option<Write>) -> Self {
+        Self {
+            writes: write.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    fn telling(mut self, pod: &ResizablePod, told: Told, context: &Context<'_>) -> Self {
+        self.writes.push(told.event(pod, context));
+        self.told = Some(told);
+        self
+    }
+}
+
+/// Begins a resize: the write of its record.
+///
+/// # Errors
+/// The Pod is not resized, and why.
+pub fn begin(
+    pod: &ResizablePod,
+    changes: &ContainerValues,
+    context: &Context<'_>,
+) -> Result<Option<Write>, Refusal> {
+    let record = record(pod, Resizer::Tuning, changes, context.now)?;
+    Ok(annotate(pod, Some(&record), Purpose::Resize))
+}
+
+/// What a Pod that carries a record of tuning needs next.
+#[must_use]
+pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
+    if context.mode != Mode::On || pod.is_skipped {
+        return undo(pod, context);
+    }
+    match own(pod, Resizer::Tuning) {
+        Ok(None) | Err(Refusal::ResizedOtherwise) => Followed::default(),
+        Ok(Some(record)) if record.is_done(&pod.containers) => done(pod, record, context),
+        Ok(Some(record)) => ask(pod, record, context),
+        Err(refusal) => {
+            // It is left to whoever has changed it, and nobody puts anything back.
+            let told = Told::LeftAlone(refusal);
+            Followed::of(annotate(pod, None, Purpose::Resize)).telling(pod, told, context)
+        }
+    }
+}
+
+/// Puts a Pod back where nobody asks for tuning any more.
+#[must_use]
+pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
+    let is_another = |record: &ResizeRecord| record.by != Resizer::Tuning;
+    if pod
+        .record
+        .as_ref()
+        .is_some_and(|record| record.as_ref().is_ok_and(is_another))
+    {
+        return Followed::default();
+    }
+    let write = put_back(pod, context.rules, Purpose::Resize);
+    let is_resize = write
+        .as_ref()
+        .is_some_and(|write| write.target.subresource.is_some());
+    let followed = Followed::of(write);
+    if is_resize {
+        followed.telling(pod, Told::PutBack, context)
+    } else {
+        followed
+    }
+}
+
+/// The containers are asked to have what was decided: kubelet does it, or is waited for.
+fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
+    let Some(under_way) = &pod.resize else {
+        // Where what was first stands again there is nothing left to be said of it.
+        let is_over = record.is_put_back(&pod.containers);
+        return Followed::of(
+            is_over
+                .then(|| annotate(pod, None, Purpose::Resize))
+                .flatten(),
+        );
+    };
+    let since = under_way.since.unwrap_or(record.at).max(record.at);
+    let age = context.now.duration_since(since);
+    let pending = PendingResize {
+        pod: pod.name.to_string(),
+        phase: under_way.phase.as_str().into(),
+        since,
+        message: under_way.message.to_string(),
+    };
+    let may_go = record.from != record.to && age >= context.withdraw_after;
+    let mut followed = if may_go {
+        take_back(pod, record, under_way.phase, context)
+    } else if is_told(under_way.phase) {
+        let told = Told::UnderWay(pending.clone());
+        Followed::default().telling(pod, told, context)
+    } else {
+        Followed::default()
+    };
+    followed.pending = Some(pending);
+    followed
+}
+
+/// True for what a user would want to know of before it is withdrawn.
+const fn is_told(phase: ResizePhase) -> bool {
+    matches!(
+        phase,
+        ResizePhase::Deferred | ResizePhase::Infeasible | ResizePhase::Error
+    )
+}
+
+/// Withdraws a resize: what the containers have is asked for again. The record says so first.
+fn take_back(
+    pod: &ResizablePod,
+    record: &ResizeRecord,
+    phase: ResizePhase,
+    context: &Context<'_>,
+) -> Followed {
+    let back = ResizeRecord {
+        by: record.by,
+        original: record.original.clone(),
+        from: record.to.clone(),
+        to: record.from.clone(),
+        at: context.now,
+    };
+    let told = Told::Withdrawn(phase, context.withdraw_after);
+    Followed::of(annotate(pod, Some(&back), Purpose::Resize)).telling(pod, told, context)
+}
+
+/// The record stands and the resize is to be written, also over one that is under way and was withdrawn.
+fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
+    let write = if pod.resize.is_some() {
+        withdraw(pod, &record.to, context.rules, Purpose::Resize)
+    } else {
+        resize(pod, &record.to, context.rules, Purpose::Resize)
+    };
+    let waited = context.now.duration_since(record.at);
+    match write {
+        Ok(Some(write)) if waited < UNASKED => {
+            Followed::of(Some(write)).telling(pod, Told::Resized(record.clone()), context)
+        }
+        // The API server has refused it, or the rules leave nothing of it: what stands is what there is.
+        Ok(Some(_)) => give_up(pod, record, Told::Refused(None), context),
+        Ok(None) => give_up(pod, record, Told::Refused(None), context),
+        Err(refusal) => give_up(pod, record, Told::Refused(Some(refusal)), context),
+    }
+}
+
+/// Gives a resize up that cannot be asked for: the record says what the Pod has, or goes.
+fn give_up(
+    pod: &ResizablePod,
+    record: &ResizeRecord,
+    told: Told,
+    context: &Context<'_>,
+) -> Followed {
+    let stands = ResizeRecord {
+        to: record.from.clone(),
+        ..record.clone()
+    };
+    let stands = (!record.is_put_back(&pod.containers)).then_some(&stands);
+    Followed::of(annotate(pod, stands, Purpose::Resize)).telling(pod, told, context)
+}
+
+#[cfg(test)]
+mod tests;

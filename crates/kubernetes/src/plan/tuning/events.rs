@@ -1,0 +1,129 @@
+//! What users are told of resizes: an Event on the Pod for each thing that happens to it, once.
+
+use std::fmt::Write as _;
+
+use jiff::SignedDuration;
+
+use super::Context;
+use super::status::PendingResize;
+use crate::kinds::Kind;
+use crate::plan::event::{Event, Regarding, Severity};
+use crate::plan::resize::Refusal;
+use crate::plan::write::{Purpose, Write};
+use crate::resizable_pod::{ResizablePod, ResizePhase};
+use crate::resize_record::{FIELDS, ResizeRecord, differences};
+
+/// News of a Pod's resize.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// It was asked for.
+    Resized(ResizeRecord),
+    /// Kubelet has not done it.
+    UnderWay(PendingResize),
+    /// It was withdrawn after this time.
+    Withdrawn(ResizePhase, SignedDuration),
+    /// The rules or the API server refuse it.
+    Refused(Option<Refusal>),
+    /// Somebody else has changed the Pod.
+    LeftAlone(Refusal),
+    /// What it was made with is asked for again.
+    PutBack,
+}
+
+impl Told {
+    /// The cause in one word, as Events and metrics have it.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Resized(_) => "Resized",
+            Self::UnderWay(pending) => match &*pending.phase {
+                "Infeasible" => "ResizeInfeasible",
+                "Error" => "ResizeFailed",
+                _ => "ResizeDeferred",
+            },
+            Self::Withdrawn(..) => "ResizeWithdrawn",
+            Self::Refused(_) => "ResizeRefused",
+            Self::LeftAlone(_) => "ResizedByOthers",
+            Self::PutBack => "ResourcesPutBack",
+        }
+    }
+
+    const fn severity(&self) -> Severity {
+        match self {
+            Self::Resized(_) | Self::PutBack => Severity::Normal,
+            _ => Severity::Warning,
+        }
+    }
+
+    /// The news in words.
+    #[must_use]
+    pub fn note(&self) -> String {
+        match self {
+            Self::Resized(record) => format!("resized by what it uses:{}", changes(record)),
+            Self::UnderWay(PendingResize {
+                phase,
+                since,
+                message,
+                ..
+            }) => format!("its resize is {phase} since {since}: {message}"),
+            Self::Withdrawn(phase, after) => format!(
+                "its resize is withdrawn, which has been {} for {after:#}",
+                phase.as_str()
+            ),
+            Self::Refused(Some(refusal)) => format!("its resize is given up: {refusal}"),
+            Self::Refused(None) => {
+                "its resize is given up: the API server does not take it".to_owned()
+            }
+            Self::LeftAlone(refusal) => format!("it is left alone: {refusal}"),
+            Self::PutBack => "it gets the resources again that it was made with".to_owned(),
+        }
+    }
+
+    /// The Event; the same one for as long as it tells the same.
+    pub(super) fn event(&self, pod: &ResizablePod, context: &Context<'_>) -> Write {
+        let regarding = Regarding {
+            kind: Kind::Pod,
+            namespace: Some(pod.namespace.to_string()),
+            name: pod.name.to_string(),
+            uid: pod.uid.to_string(),
+        };
+        let note = self.note();
+        let event = Event {
+            purpose: Purpose::ResizeEvent,
+            severity: self.severity(),
+            reason: self.reason(),
+            action: "Resizing",
+            note: &note,
+        };
+        // The time of the decision tells one resize from the next.
+        let record = pod.record.as_ref().and_then(|record| record.as_ref().ok());
+        let at = record.map(|record| record.at);
+        let seed = format!("{} {} {at:?}", pod.uid, self.reason());
+        event.once(&regarding, &seed, context.reporter, context.now)
+    }
+}
+
+/// What a resize changes, container by container.
+fn changes(record: &ResizeRecord) -> String {
+    let mut text = String::new();
+    for (name, after) in &record.to {
+        let before = record.from.get(name).copied().unwrap_or_default();
+        for (field, resource, amount) in differences(&before, after) {
+            let had = FIELDS.iter().find(|(list, _)| *list == field);
+            let had = had.and_then(|(_, of)| of(&before[resource]));
+            let words = |amount: Option<evenkeel_core::units::Amount>| {
+                amount.map_or("none".to_owned(), |amount| {
+                    resource.quantity(amount).to_string()
+                })
+            };
+            // Writing to a text cannot fail.
+            let _ = write!(
+                text,
+                " {name} {field}.{resource} {} to {};",
+                words(had),
+                words(amount)
+            );
+        }
+    }
+    text.trim_end_matches(';').to_owned()
+}

@@ -1,0 +1,85 @@
+//! What an annotation of a workload says of its tuning: what each container is told to have, and why,
+//! and the resizes that wait.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::workload::TunedWorkload;
+use crate::annotations::TUNING_STATUS;
+use crate::object_ref::ObjectRef;
+use crate::plan::conditional::ConditionalPatch;
+use crate::plan::write::{Operation, Purpose, Write};
+
+/// The most resizes that wait that are named; a workload may have thousands of Pods.
+const NAMED: usize = 5;
+
+/// The content of the annotation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TuningStatus {
+    /// How far tuning goes: `recommend` or `on`.
+    pub mode: String,
+    /// Why nothing is resized at present, where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+    /// By container: the newest decision of a Pod among the highest of its node.
+    pub containers: BTreeMap<String, ContainerStatus>,
+    /// The Pods that carry a resize.
+    pub resized: usize,
+    /// The resizes that kubelet has not done, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingResize>,
+}
+
+/// What one container is told to have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// `resources` as the template of the workload would have them.
+    pub resources: serde_json::Value,
+    /// By resource: what moved the limit away from its target, or why it stays.
+    pub reasons: BTreeMap<String, String>,
+}
+
+/// A resize that kubelet has not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingResize {
+    pub pod: String,
+    /// `Unseen`, `Deferred`, `Infeasible`, `InProgress` or `Error`.
+    pub phase: String,
+    pub since: Timestamp,
+    /// What kubelet says of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+impl TuningStatus {
+    /// The write of the status on its workload, or the one that takes it away; `None` where it stands so.
+    #[must_use]
+    pub fn write(
+        status: Option<Self>,
+        workload: &TunedWorkload,
+        purpose: Purpose,
+    ) -> Option<Write> {
+        let text = status.map(|mut status| {
+            status.pending.sort_by_key(|pending| pending.since);
+            status.pending.truncate(NAMED);
+            // Only a map with keys that are no texts cannot be written.
+            serde_json::to_string(&status).unwrap_or_default()
+        });
+        let metadata = &workload.object.metadata;
+        let found = metadata.annotation(TUNING_STATUS);
+        if text.as_deref() == found {
+            return None;
+        }
+        let mut patch = ConditionalPatch::of(metadata);
+        patch.expect_annotation(TUNING_STATUS, found);
+        patch.annotate(TUNING_STATUS, found.is_some(), text);
+        let name = metadata.name.clone().unwrap_or_default();
+        let namespace = metadata.namespace.clone().unwrap_or_default();
+        let target = ObjectRef::in_namespace(workload.object.kind, namespace, name);
+        Some(Write::new(purpose, target, Operation::Conditional(patch)))
+    }
+}

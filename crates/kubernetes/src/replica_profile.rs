@@ -1,0 +1,94 @@
+//! The custom resource ReplicaProfile (`autoscaling.evenkeel.dev/v1alpha1`): how many Pods of a workload
+//! take traffic, how many are cut off from it, and how many stand by.
+//!
+//! [`ReplicaProfileSpec`] is what a user or an autoscaler writes, [`CheckedReplicaProfile`] the same with its
+//! rules, and [`ReplicaProfileStatus`] what is told of it. Its schema stands in [`crate::custom_resources`].
+
+mod check;
+mod spec;
+mod status;
+
+use std::sync::Arc;
+
+use evenkeel_core::scaling::replica_profile::Rules;
+use serde::Deserialize;
+
+use crate::json::null_is_default;
+use crate::kinds::Kind;
+use crate::meta::Meta;
+
+pub(crate) use check::LONGEST_DRAIN;
+pub use check::{ReplicaProfileError, check};
+pub use spec::{
+    PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE, ReplicaProfileSpec,
+    WORKLOAD_DEFAULT,
+};
+pub use status::ReplicaProfileStatus;
+
+/// The kinds of workload that a profile may name.
+pub const PROFILED: [Kind; 3] = [Kind::Deployment, Kind::StatefulSet, Kind::ReplicaSet];
+
+/// A ReplicaProfile as it is watched.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ReplicaProfile {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    pub spec: ReplicaProfileSpec,
+    /// What was last told of it; `None` where nothing was, or where it cannot be read.
+    #[serde(deserialize_with = "crate::json::lenient")]
+    pub status: Option<ReplicaProfileStatus>,
+}
+
+impl ReplicaProfile {
+    /// The namespace; empty where the object does not name it.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// The name; empty where the object does not name it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+}
+
+/// A ReplicaProfile with its rules, or with the reason why it has none.
+#[derive(Debug)]
+pub struct CheckedReplicaProfile {
+    pub object: ReplicaProfile,
+    rules: Result<Rules, ReplicaProfileError>,
+}
+
+impl CheckedReplicaProfile {
+    /// Checks the rules of an object.
+    #[must_use]
+    pub fn new(object: ReplicaProfile) -> Arc<Self> {
+        let rules = check(&object.spec);
+        Arc::new(Self { object, rules })
+    }
+
+    /// The rules in the spec.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub const fn rules(&self) -> Result<&Rules, &ReplicaProfileError> {
+        self.rules.as_ref()
+    }
+
+    /// The kind of the workload, where it is one that a profile may name.
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        let target = &self.object.spec.scale_target_ref;
+        let kind = Kind::of(target.api_version(), &target.kind)?;
+        PROFILED.contains(&kind).then_some(kind)
+    }
+
+    /// True while it is there to be followed.
+    #[must_use]
+    pub const fn is_there(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_none()
+    }
+}

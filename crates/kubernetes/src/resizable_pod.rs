@@ -1,0 +1,388 @@
+//! A Pod as far as changes of its resources in place read it: what its containers ask for, what stands
+//! against a resize, and how far one is that is under way.
+//!
+//! The resources of the spec are what was asked for last; kubelet tells in conditions what became of
+//! that, and by the resources in the status what the containers have.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::annotations::RESIZED;
+use crate::meta::Meta;
+use crate::pod::{Container, ContainerStatus, Phase, Pod, ResourceRequirements};
+use crate::resize_record::{ResizeRecord, UnreadableRecord};
+use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::units::Amount;
+
+/// The least cpu limit that kubelet can give a container, in millicores.
+const LEAST_CPU: Amount = Amount::new(10);
+
+/// A Pod that may be resized, or tells why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizablePod {
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+    pub uid: Arc<str>,
+    pub resource_version: Box<str>,
+    pub node: Option<Arc<str>>,
+    /// The UID of its controller.
+    pub controller: Option<Arc<str>>,
+    /// True where it has annotations at all, to which one may be added.
+    pub is_annotated: bool,
+    /// True where an annotation asks to leave the Pod alone.
+    pub is_skipped: bool,
+    /// What was resized before, where it was, as its annotation says.
+    pub record: Option<Result<ResizeRecord, UnreadableRecord>>,
+    /// The text of that annotation.
+    pub record_text: Option<Box<str>>,
+    /// Those of `spec.containers`, then those of `spec.initContainers`.
+    pub containers: Vec<ResizableContainer>,
+    /// What stands against any resize of it.
+    pub obstacle: Option<Obstacle>,
+    /// The resize that is under way.
+    pub resize: Option<Resize>,
+}
+
+/// One container of a Pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizableContainer {
+    pub name: Box<str>,
+    pub place: Place,
+    pub values: CpuMemory<Values>,
+    /// True where a change of the resource starts it anew.
+    pub restarts: CpuMemory<bool>,
+}
+
+/// The place of a container in the spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Container(usize),
+    /// An init container that runs beside the others.
+    Sidecar(usize),
+    /// An init container that has run before the others.
+    Init(usize),
+}
+
+impl Place {
+    /// The list in the spec, and the number in it.
+    #[must_use]
+    pub const fn path(self) -> (&'static str, usize) {
+        match self {
+            Self::Container(number) => ("containers", number),
+            Self::Sidecar(number) | Self::Init(number) => ("initContainers", number),
+        }
+    }
+}
+
+/// What stands against any resize of a Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Obstacle {
+    #[error("it does not run")]
+    NotRunning,
+    #[error("it is static: kubelet runs it from a file")]
+    Static,
+    #[error("it runs on Windows, which resizes nothing in place")]
+    Windows,
+    #[error("it has resources of the Pod as a whole")]
+    PodLevelResources,
+    #[error("devices that it claims take of the node's cpu or memory")]
+    NodeResourceClaims,
+    #[error("it is of the class BestEffort, to which no request or limit can be added")]
+    BestEffort,
+    #[error("its node does not tell the resources of containers, so that it cannot resize them")]
+    NodeWithoutSupport,
+}
+
+impl Obstacle {
+    /// The cause in one word.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NotRunning => "NotRunning",
+            Self::Static => "StaticPod",
+            Self::Windows => "Windows",
+            Self::PodLevelResources => "PodLevelResources",
+            Self::NodeResourceClaims => "NodeResourceClaims",
+            Self::BestEffort => "BestEffort",
+            Self::NodeWithoutSupport => "NodeWithoutSupport",
+        }
+    }
+}
+
+/// A resize that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resize {
+    pub phase: ResizePhase,
+    /// Since when it has been so, where that is told.
+    pub since: Option<Timestamp>,
+    /// What kubelet says of it.
+    pub message: Box<str>,
+}
+
+/// How far a resize is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ResizePhase {
+    /// Kubelet has not said anything of it yet.
+    Unseen,
+    /// The node has no room for it at present.
+    Deferred,
+    /// The node can never do it.
+    Infeasible,
+    /// Kubelet has set the resources aside and gives them to the containers.
+    InProgress,
+    /// Kubelet has failed to, and tries again.
+    Error,
+}
+
+impl ResizePhase {
+    /// The word in conditions, metrics and answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unseen => "Unseen",
+            Self::Deferred => "Deferred",
+            Self::Infeasible => "Infeasible",
+            Self::InProgress => "InProgress",
+            Self::Error => "Error",
+        }
+    }
+}
+
+/// The class of service that requests and limits give a Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QosClass {
+    Guaranteed,
+    Burstable,
+    BestEffort,
+}
+
+impl QosClass {
+    /// The word in Kubernetes.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Guaranteed => "Guaranteed",
+            Self::Burstable => "Burstable",
+            Self::BestEffort => "BestEffort",
+        }
+    }
+
+    /// The class of a Pod with these containers, as kubelet sums them up.
+    #[must_use]
+    pub fn of<'a>(containers: impl IntoIterator<Item = &'a CpuMemory<Values>>) -> Self {
+        let mut requests = CpuMemory::<Option<u64>>::default();
+        let mut limits = CpuMemory::<Option<u64>>::default();
+        let mut all_limited = true;
+        for values in containers {
+            for (resource, Values { request, limit }) in values.iter() {
+                add(&mut requests[resource], *request);
+                add(&mut limits[resource], *limit);
+                all_limited &= limit.is_some_and(|limit| limit > Amount::ZERO);
+            }
+        }
+        if requests == CpuMemory::default() && limits == CpuMemory::default() {
+            Self::BestEffort
+        } else if all_limited && requests == limits {
+            Self::Guaranteed
+        } else {
+            Self::Burstable
+        }
+    }
+}
+
+/// Adds what is set and above zero.
+fn add(sum: &mut Option<u64>, amount: Option<Amount>) {
+    if let Some(amount) = amount.filter(|amount| *amount > Amount::ZERO) {
+        *sum = Some(sum.unwrap_or(0).saturating_add(amount.get()));
+    }
+}
+
+impl ResizablePod {
+    /// A Pod as it now is; `None` for one that has ended or goes.
+    #[must_use]
+    pub fn of(pod: &Pod) -> Option<Self> {
+        if pod.is_finished() || pod.is_terminating() {
+            return None;
+        }
+        let metadata = &pod.metadata;
+        let text = metadata.annotation(RESIZED);
+        let containers = containers(pod);
+        let mut seen = Self {
+            namespace: pod.namespace().into(),
+            name: pod.name().into(),
+            uid: pod.uid().into(),
+            resource_version: metadata.resource_version.as_deref().unwrap_or("").into(),
+            node: pod.spec.node_name.as_deref().map(Arc::from),
+            controller: metadata.controller().map(|owner| owner.uid.as_str().into()),
+            is_annotated: metadata.annotations.is_there,
+            is_skipped: pod.is_skipped(),
+            record: text.map(ResizeRecord::parse),
+            record_text: text.map(Box::from),
+            containers,
+            obstacle: None,
+            resize: None,
+        };
+        seen.obstacle = obstacle(pod, seen.class());
+        seen.resize = resize(pod, &seen.containers);
+        Some(seen)
+    }
+
+    /// Its class of service.
+    #[must_use]
+    pub fn class(&self) -> QosClass {
+        QosClass::of(self.containers.iter().map(|container| &container.values))
+    }
+
+    /// The container of this name.
+    #[must_use]
+    pub fn container(&self, name: &str) -> Option<&ResizableContainer> {
+        let mut containers = self.containers.iter();
+        containers.find(|container| *container.name == *name)
+    }
+
+    /// Its identity, for a patch.
+    #[must_use]
+    pub fn metadata(&self) -> Meta {
+        let mut metadata = Meta {
+            name: Some(self.name.to_string()),
+            namespace: Some(self.namespace.to_string()),
+            uid: Some(self.uid.to_string()),
+            resource_version: Some(self.resource_version.to_string()),
+            ..Meta::default()
+        };
+        metadata.annotations.is_there = self.is_annotated;
+        metadata
+    }
+}
+
+fn containers(pod: &Pod) -> Vec<ResizableContainer> {
+    let read = |place: Place, container: &Container| ResizableContainer {
+        name: container.name.as_deref().unwrap_or_default().into(),
+        place,
+        values: values(&container.resources),
+        restarts: CpuMemory::from_fn(|resource| container.restarts_for(resource)),
+    };
+    let main = pod.spec.containers.iter().enumerate();
+    let main = main.map(|(number, one)| read(Place::Container(number), one));
+    let init = pod.spec.init_containers.iter().enumerate();
+    let init = init.map(|(number, one)| {
+        let place = if one.is_sidecar() {
+            Place::Sidecar(number)
+        } else {
+            Place::Init(number)
+        };
+        read(place, one)
+    });
+    main.chain(init).collect()
+}
+
+/// The two resources of requests and limits.
+pub(crate) fn values(resources: &ResourceRequirements) -> CpuMemory<Values> {
+    CpuMemory::from_fn(|resource| Values {
+        request: resources.requests.tuned(resource),
+        limit: resources.limits.tuned(resource),
+    })
+}
+
+fn obstacle(pod: &Pod, class: QosClass) -> Option<Obstacle> {
+    let ResourceRequirements { requests, limits } = pod.spec.resources;
+    let has = |list: crate::resource_list::ResourceList| list.pod_level().thousandths().count() > 0;
+    let is_windows = pod.spec.os.as_ref().is_some_and(|os| os.name == "windows");
+    let found = if pod.is_mirror() {
+        Obstacle::Static
+    } else if is_windows {
+        Obstacle::Windows
+    } else if has(requests) || has(limits) {
+        Obstacle::PodLevelResources
+    } else if pod.status.claims_node_resources {
+        Obstacle::NodeResourceClaims
+    } else if class == QosClass::BestEffort {
+        Obstacle::BestEffort
+    } else if pod.spec.node_name.is_none() || pod.status.phase != Phase::Running {
+        Obstacle::NotRunning
+    } else if !tells_resources(pod) {
+        Obstacle::NodeWithoutSupport
+    } else {
+        return None;
+    };
+    Some(found)
+}
+
+/// True where kubelet tells what the containers have that ask for anything.
+fn tells_resources(pod: &Pod) -> bool {
+    pod.spec.containers.iter().all(|container| {
+        let status = status_of(container.name.as_deref(), &pod.status.container_statuses);
+        let asks = values(&container.resources) != CpuMemory::default();
+        let tells = |status: &ContainerStatus| values(&status.resources) != CpuMemory::default();
+        !asks || status.is_some_and(tells)
+    })
+}
+
+fn status_of<'a>(
+    name: Option<&str>,
+    statuses: &'a [ContainerStatus],
+) -> Option<&'a ContainerStatus> {
+    let mut statuses = statuses.iter();
+    statuses.find(|status| status.name.is_some() && status.name.as_deref() == name)
+}
+
+fn resize(pod: &Pod, containers: &[ResizableContainer]) -> Option<Resize> {
+    let told = |kind: &str| {
+        let condition = pod.status.condition(kind);
+        condition.filter(|condition| condition.status == "True")
+    };
+    let (phase, condition) = if let Some(pending) = told("PodResizePending") {
+        let phase = match pending.reason.as_str() {
+            "Infeasible" => ResizePhase::Infeasible,
+            _ => ResizePhase::Deferred,
+        };
+        (phase, pending)
+    } else if let Some(progress) = told("PodResizeInProgress") {
+        let phase = match progress.reason.as_str() {
+            "Error" => ResizePhase::Error,
+            _ => ResizePhase::InProgress,
+        };
+        (phase, progress)
+    } else {
+        let is_seen = |container| has_what_it_asks_for(pod, container);
+        return (!containers.iter().all(is_seen)).then(|| Resize {
+            phase: ResizePhase::Unseen,
+            since: None,
+            message: Box::default(),
+        });
+    };
+    Some(Resize {
+        phase,
+        since: condition.last_transition_time,
+        message: condition.message.as_str().into(),
+    })
+}
+
+/// True where the status of a container shows the resources of its spec, or none.
+fn has_what_it_asks_for(pod: &Pod, container: &ResizableContainer) -> bool {
+    let statuses = match container.place {
+        Place::Container(_) => &pod.status.container_statuses,
+        Place::Sidecar(_) => &pod.status.init_container_statuses,
+        Place::Init(_) => return true,
+    };
+    let Some(status) = status_of(Some(&container.name), statuses) else {
+        return true;
+    };
+    let has = values(&status.resources);
+    TunedResource::ALL.into_iter().all(|resource| {
+        let asked = container.values[resource];
+        let allocated = status.allocated_resources.tuned(resource);
+        let allocated = allocated.or(has[resource].request);
+        let same = |has: Option<Amount>, asked: Option<Amount>| match (has, asked) {
+            (Some(has), Some(asked)) => {
+                has == asked || (resource == TunedResource::Cpu && has.max(asked) <= LEAST_CPU)
+            }
+            _ => true,
+        };
+        same(allocated, asked.request) && same(has[resource].limit, asked.limit)
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

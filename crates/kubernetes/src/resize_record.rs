@@ -1,0 +1,191 @@
+//! What an annotation of a Pod says of the resources that it was made with, and of those that it was
+//! resized to: by it the first are put back, and a change by somebody else is told from one of
+//! Evenkeel's.
+//!
+//! It is written before the resize, so that no resize is without it: what the containers have is then
+//! either `from` or `to`, and anything else is another's.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::pod::ResourceRequirements;
+use crate::resizable_pod::{ResizableContainer, values};
+use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::units::Amount;
+
+/// Requests and limits of containers, by their names.
+pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<Values>>;
+
+/// The part of Evenkeel that resizes a Pod, and alone puts its resources back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resizer {
+    /// Tuning by what containers use.
+    Tuning,
+    /// Stages of replicas: a Pod that is kept ready without load.
+    Standby,
+}
+
+/// The content of the annotation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizeRecord {
+    pub by: Resizer,
+    /// What the containers were made with.
+    pub original: ContainerValues,
+    /// What they had when the resize was decided.
+    pub from: ContainerValues,
+    /// What they are to have.
+    pub to: ContainerValues,
+    /// When the resize was decided.
+    pub at: Timestamp,
+}
+
+/// A text that is no record, which nobody acts on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the annotation evenkeel.dev/resized is no record: {0}")]
+pub struct UnreadableRecord(Box<str>);
+
+impl ResizeRecord {
+    /// # Errors
+    /// The text is no record.
+    pub fn parse(text: &str) -> Result<Self, UnreadableRecord> {
+        let written: Written = serde_json::from_str(text)
+            .map_err(|error| UnreadableRecord(error.to_string().into()))?;
+        let Written {
+            by,
+            original,
+            from,
+            to,
+            at,
+        } = written;
+        let read = |all: BTreeMap<Box<str>, ResourceRequirements>| {
+            let read = |(name, resources)| (name, values(&resources));
+            all.into_iter().map(read).collect()
+        };
+        Ok(Self {
+            by,
+            original: read(original),
+            from: read(from),
+            to: read(to),
+            at,
+        })
+    }
+
+    /// True where the containers have what they were resized from or to, container by container and
+    /// field by field: a change of anything else is another's.
+    #[must_use]
+    pub fn explains(&self, containers: &[ResizableContainer]) -> bool {
+        let known = |container: &ResizableContainer| {
+            let has = Some(&container.values);
+            let name = &container.name;
+            let original = self.original.get(name);
+            original.is_none() || has == self.to.get(name) || has == self.from.get(name)
+        };
+        containers.iter().all(known)
+    }
+
+    /// True where the containers have what they were made with.
+    #[must_use]
+    pub fn is_put_back(&self, containers: &[ResizableContainer]) -> bool {
+        holds(&self.original, containers)
+    }
+
+    /// True where the containers are asked to have what was decided.
+    #[must_use]
+    pub fn is_done(&self, containers: &[ResizableContainer]) -> bool {
+        holds(&self.to, containers)
+    }
+}
+
+/// True where all containers that are named have these values.
+fn holds(wanted: &ContainerValues, containers: &[ResizableContainer]) -> bool {
+    let mut containers = containers.iter();
+    containers.all(|container| {
+        let wanted = wanted.get(&container.name);
+        wanted.is_none_or(|wanted| *wanted == container.values)
+    })
+}
+
+/// The record as it is written.
+#[derive(Deserialize)]
+struct Written {
+    by: Resizer,
+    original: BTreeMap<Box<str>, ResourceRequirements>,
+    from: BTreeMap<Box<str>, ResourceRequirements>,
+    to: BTreeMap<Box<str>, ResourceRequirements>,
+    at: Timestamp,
+}
+
+impl fmt::Display for ResizeRecord {
+    /// The text of the annotation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            by,
+            original,
+            from,
+            to,
+            at,
+        } = self;
+        let written = serde_json::json!({
+            "by": by,
+            "original": written(original),
+            "from": written(from),
+            "to": written(to),
+            "at": at,
+        });
+        written.fmt(f)
+    }
+}
+
+/// Requests and limits as an object holds them.
+#[must_use]
+pub fn written(all: &ContainerValues) -> serde_json::Value {
+    let resources = |values: &CpuMemory<Values>| resources(values);
+    let all = all.iter();
+    let all = all.map(|(name, values)| (name.to_string(), resources(values)));
+    all.collect::<serde_json::Map<_, _>>().into()
+}
+
+/// The `resources` of a container with these values.
+#[must_use]
+pub fn resources(values: &CpuMemory<Values>) -> serde_json::Value {
+    let mut written = serde_json::Map::new();
+    for (field, of) in FIELDS {
+        let amounts = values.iter().filter_map(|(resource, values)| {
+            let amount = of(values)?;
+            let text = resource.quantity(amount).to_string();
+            Some((resource.as_str().to_owned(), text.into()))
+        });
+        let amounts: serde_json::Map<_, _> = amounts.collect();
+        if !amounts.is_empty() {
+            written.insert(field.to_owned(), amounts.into());
+        }
+    }
+    written.into()
+}
+
+/// The two fields of `resources`.
+pub(crate) const FIELDS: [(&str, fn(&Values) -> Option<Amount>); 2] = [
+    ("requests", |values| values.request),
+    ("limits", |values| values.limit),
+];
+
+/// The fields of two values that differ: the list, the resource and the new amount.
+pub(crate) fn differences(
+    before: &CpuMemory<Values>,
+    after: &CpuMemory<Values>,
+) -> Vec<(&'static str, TunedResource, Option<Amount>)> {
+    let mut found = Vec::new();
+    for resource in TunedResource::ALL {
+        for (field, of) in FIELDS {
+            let (before, after) = (of(&before[resource]), of(&after[resource]));
+            if before != after {
+                found.push((field, resource, after));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,156 @@
+//! The annotations by which the owner of a workload says how far its Pods are tuned, and between what.
+//!
+//! `evenkeel.dev/min-allowed` and `max-allowed` hold for each container: `cpu=100m,memory=64Mi`, or
+//! with its name before it, `app.cpu=100m`, for one alone.
+
+use std::collections::BTreeMap;
+
+use crate::annotations::{
+    self, InvalidAnnotation, MAX_ALLOWED, MIN_ALLOWED, RESIZE_RESTARTS, Reader, TUNING,
+};
+use evenkeel_core::tuning::{CpuMemory, Mode, Range, TunedResource};
+use evenkeel_core::units::Amount;
+
+/// Amounts for all containers, and for some of them by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedAmounts {
+    all: CpuMemory<Option<Amount>>,
+    containers: BTreeMap<Box<str>, CpuMemory<Option<Amount>>>,
+}
+
+impl AllowedAmounts {
+    const ACCEPTED: &str =
+        "amounts such as cpu=100m,memory=64Mi, or app.cpu=100m for the container app";
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut amounts = Self::default();
+        for one in text.split(',') {
+            let (name, amount) = one.trim().split_once('=')?;
+            let (container, resource) = match name.trim().rsplit_once('.') {
+                Some((container, resource)) => (Some(container), resource),
+                None => (None, name.trim()),
+            };
+            let mut known = TunedResource::ALL.into_iter();
+            let resource = known.find(|one| one.as_str() == resource)?;
+            let amount = resource.resource().parse_amount(amount.trim()).ok()?;
+            let place = match container {
+                Some("") => return None,
+                Some(container) => amounts.containers.entry(container.into()).or_default(),
+                None => &mut amounts.all,
+            };
+            place[resource] = Some(amount);
+        }
+        Some(amounts)
+    }
+
+    fn of(&self, container: &str, resource: TunedResource) -> Option<Amount> {
+        let own = self.containers.get(container);
+        own.and_then(|own| own[resource]).or(self.all[resource])
+    }
+}
+
+/// The policy of one workload; `None` leaves it to its namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TuningPolicy {
+    pub mode: Option<Mode>,
+    pub min_allowed: AllowedAmounts,
+    pub max_allowed: AllowedAmounts,
+    /// True where containers may be resized that are started anew for it.
+    pub may_restart: bool,
+}
+
+impl TuningPolicy {
+    /// The policy in these annotations, and those of them that are not accepted. One whose bounds are not
+    /// accepted turns nothing on: what its owner wanted to be kept from is not known.
+    #[must_use]
+    pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
+        let mut invalid = Vec::new();
+        let mode = TUNING_MODE.read(annotations, &mut invalid);
+        let before = invalid.len();
+        let min_allowed = MIN.read(annotations, &mut invalid).unwrap_or_default();
+        let max_allowed = MAX.read(annotations, &mut invalid).unwrap_or_default();
+        let is_unbounded = invalid.len() > before;
+        let policy = Self {
+            mode: if is_unbounded { Some(Mode::Off) } else { mode },
+            min_allowed,
+            max_allowed,
+            may_restart: annotations::flag(annotations, RESIZE_RESTARTS, &mut invalid),
+        };
+        (policy, invalid)
+    }
+
+    /// What the owner allows a container.
+    #[must_use]
+    pub fn allowed(&self, container: &str, resource: TunedResource) -> Range {
+        Range {
+            least: self.min_allowed.of(container, resource),
+            most: self.max_allowed.of(container, resource),
+        }
+    }
+}
+
+pub(super) const TUNING_MODE: Reader<Mode> = Reader {
+    key: TUNING,
+    accepted: "off, recommend or on",
+    parse: |text| text.parse().ok(),
+};
+const MIN: Reader<AllowedAmounts> = Reader {
+    key: MIN_ALLOWED,
+    accepted: AllowedAmounts::ACCEPTED,
+    parse: AllowedAmounts::parse,
+};
+const MAX: Reader<AllowedAmounts> = Reader {
+    key: MAX_ALLOWED,
+    accepted: AllowedAmounts::ACCEPTED,
+    parse: AllowedAmounts::parse,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(annotations: &[(&str, &str)]) -> (TuningPolicy, Vec<&'static str>) {
+        let annotations = annotations
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let (policy, invalid) = TuningPolicy::parse(&annotations);
+        let keys = invalid.into_iter().map(|invalid| invalid.key).collect();
+        (policy, keys)
+    }
+
+    #[test]
+    fn bounds_hold_for_all_containers_and_those_of_one_before_them() {
+        let (policy, invalid) = parse(&[
+            (TUNING, "on"),
+            (MIN_ALLOWED, "cpu=100m, memory=64Mi,side.cpu=10m"),
+            (MAX_ALLOWED, "side.car.memory=1Gi"),
+            (RESIZE_RESTARTS, "true"),
+        ]);
+        assert_eq!(invalid, Vec::<&str>::new());
+        assert_eq!((policy.mode, policy.may_restart), (Some(Mode::On), true));
+        let least = |container, resource| policy.allowed(container, resource).least;
+        let amount = |value| Some(Amount::new(value));
+        assert_eq!(least("app", TunedResource::Cpu), amount(100));
+        assert_eq!(least("side", TunedResource::Cpu), amount(10));
+        assert_eq!(least("side", TunedResource::Memory), amount(64 << 20));
+        let most = |container| policy.allowed(container, TunedResource::Memory).most;
+        assert_eq!([most("side.car"), most("app")], [amount(1 << 30), None]);
+    }
+
+    #[test]
+    fn a_bound_that_is_not_accepted_turns_tuning_off() {
+        for text in ["cpu", "cpu=fast", "disk=1Gi", ".cpu=1", "cpu=1,,memory=1"] {
+            let (policy, invalid) = parse(&[(TUNING, "on"), (MAX_ALLOWED, text)]);
+            assert_eq!(
+                (policy.mode, invalid),
+                (Some(Mode::Off), vec![MAX_ALLOWED]),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            parse(&[(TUNING, "yes")]),
+            (TuningPolicy::default(), vec![TUNING])
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! The workload of a ReplicaProfile: the object, its Pods, and what else scales it.
+
+use std::sync::Arc;
+
+use super::{Store, WorkloadKey, key, within};
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::scaling::TargetRef;
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
+use evenkeel_kubernetes::workload::Workload;
+
+/// What has to be known completely before the replicas of a workload are set for a profile.
+const NEEDED: [Kind; 5] = [
+    Kind::Pod,
+    Kind::Namespace,
+    Kind::ReplicaSet,
+    Kind::Deployment,
+    Kind::StatefulSet,
+];
+
+/// A workload that a profile is about.
+#[derive(Debug, Default)]
+pub(crate) struct ProfiledWorkload {
+    /// `None` where there is no such object.
+    pub(crate) workload: Option<Arc<Workload>>,
+    /// All of its Pods.
+    pub(crate) pods: Vec<Arc<PodFacts>>,
+    /// The number of their controllers, of which there are several while one replaces another.
+    pub(crate) controllers: usize,
+    /// What else scales it.
+    pub(crate) rivals: Vec<String>,
+}
+
+impl Store {
+    /// True where workloads and their Pods are known.
+    pub(crate) fn knows_workloads(&self) -> bool {
+        NEEDED.iter().all(|kind| self.synced.contains(kind))
+    }
+
+    /// The workload of a profile.
+    pub(crate) fn profiled(&self, target: &TargetRef) -> ProfiledWorkload {
+        let own = WorkloadKey::of_target(target);
+        let kind = Kind::of("apps/v1", target.kind());
+        let name = key(Some(target.namespace()), Some(target.name()));
+        let workload = kind.and_then(|kind| self.workloads.get(&kind)?.get(&name));
+        ProfiledWorkload {
+            workload: workload.cloned(),
+            pods: self.pods.of(&own).members,
+            controllers: self.pods.controllers_of(&own).len(),
+            rivals: self.rivals(target, workload.map(|workload| &**workload)),
+        }
+    }
+
+    /// What else scales a workload: an HPA, a CronHPA that names it itself, or its own annotation.
+    fn rivals(&self, target: &TargetRef, workload: Option<&Workload>) -> Vec<String> {
+        let (namespace, kind, name) = (target.namespace(), target.kind(), target.name());
+        let autoscalers = within(&self.autoscalers, namespace).filter(|autoscaler| {
+            let scaled = &autoscaler.spec.scale_target_ref;
+            scaled.kind == kind && scaled.name == name
+        });
+        let autoscalers = autoscalers.map(|autoscaler| {
+            let name = autoscaler.metadata.name.as_deref().unwrap_or_default();
+            format!("{} {name}", Kind::HorizontalPodAutoscaler.as_str())
+        });
+        let crons = self.crons.checked().filter(|cron| {
+            let scaled = &cron.object.spec.scale_target_ref;
+            let is_same = scaled.kind == kind && scaled.name == name;
+            let within = cron.object.metadata.namespace.as_deref() == Some(namespace);
+            is_same && within && cron.is_active()
+        });
+        let crons = crons.map(|cron| {
+            let name = cron.object.metadata.name.as_deref().unwrap_or_default();
+            format!("{} {name}", Kind::CronHpa.as_str())
+        });
+        let is_direct = workload.is_some_and(|workload| {
+            let (policy, _) = ScalingPolicy::parse(&workload.metadata.annotations);
+            policy.scaling == Some(Mode::Direct)
+        });
+        let direct = is_direct.then(|| "its annotation evenkeel.dev/scaling: direct".to_owned());
+        autoscalers.chain(crons).chain(direct).collect()
+    }
+}

@@ -1,0 +1,131 @@
+//! Whether new Pods may be given a readiness gate that somebody has to open.
+//!
+//! A gate fails closed: a Pod that has it is never ready unless its condition is written. So it is given only
+//! by a replica that can write the condition itself, as far as it can tell: it has written one, or was let to,
+//! within the last half minute and has not failed since; no Pod waits for its condition for longer than it
+//! takes; and since the last gates were given its watch of Pods has shown anything at all. What is lost where
+//! it errs to the one side is that a few Pods cannot be cut off, to the other that they wait for another
+//! replica.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time for which a write that was made, or would have been, speaks for the next ones.
+const GOOD_FOR: Duration = Duration::from_secs(30);
+/// The time within which a Pod that was given a gate is seen, or anything else of Pods.
+const SEEN_WITHIN: Duration = Duration::from_secs(10);
+/// The longest that a Pod waits for its condition.
+const OPENED_WITHIN: Duration = Duration::from_secs(5);
+
+/// What this replica knows of its own writes of conditions.
+#[derive(Debug, Default)]
+pub(super) struct Gate(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The last write that was made, or would have been.
+    good: Option<Instant>,
+    /// The last event of any Pod.
+    seen: Option<Instant>,
+    /// The first gate that was given since.
+    given: Option<Instant>,
+    /// Since when a Pod has waited for its condition.
+    awaited: Option<Instant>,
+}
+
+impl Gate {
+    /// A condition was written, or would have been.
+    pub(super) fn good(&self, now: Instant) {
+        self.locked().good = Some(now);
+    }
+
+    /// A condition could not be written.
+    pub(super) fn failed(&self) {
+        self.locked().good = None;
+    }
+
+    /// The watch has shown a Pod.
+    pub(super) fn seen(&self, now: Instant) {
+        let mut known = self.locked();
+        known.seen = Some(now);
+        known.given = None;
+    }
+
+    /// A new Pod is given a gate.
+    pub(super) fn given(&self, now: Instant) {
+        self.locked().given.get_or_insert(now);
+    }
+
+    /// Pods wait for their condition, or none do.
+    pub(super) fn awaited(&self, any: bool, now: Instant) {
+        let mut known = self.locked();
+        if any {
+            known.awaited.get_or_insert(now);
+        } else {
+            known.awaited = None;
+        }
+    }
+
+    /// True where new Pods may be given a gate.
+    pub(super) fn is_open(&self, now: Instant) -> bool {
+        let known = self.locked();
+        let within = |since: Option<Instant>, most| {
+            since.is_none_or(|since| now.duration_since(since) <= most)
+        };
+        let is_good = known.good.is_some() && within(known.good, GOOD_FOR);
+        is_good && within(known.given, SEEN_WITHIN) && within(known.awaited, OPENED_WITHIN)
+    }
+
+    /// Nothing here can be left half changed by a panic.
+    fn locked(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_clock as clock;
+
+    use super::*;
+
+    #[test]
+    fn it_opens_with_a_write_that_was_made_and_shuts_when_one_fails_or_none_is_made() {
+        let (gate, now) = (Gate::default(), clock::instant());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        assert!(!gate.is_open(now), "nobody has tried");
+        gate.good(now);
+        assert!(gate.is_open(after(30)));
+        assert!(!gate.is_open(after(31)), "and nobody has since");
+        gate.good(after(31));
+        gate.failed();
+        assert!(!gate.is_open(after(32)));
+        gate.good(after(33));
+        assert!(gate.is_open(after(34)));
+    }
+
+    #[test]
+    fn it_shuts_where_given_gates_are_followed_by_no_event_of_a_pod() {
+        let (gate, now) = (Gate::default(), clock::instant());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        gate.good(after(5));
+        gate.given(now);
+        gate.given(after(9));
+        assert!(gate.is_open(after(10)));
+        assert!(!gate.is_open(after(11)), "the first counts");
+        gate.seen(after(12));
+        assert!(gate.is_open(after(13)));
+    }
+
+    #[test]
+    fn it_shuts_where_a_pod_waits_for_longer_than_it_takes() {
+        let (gate, now) = (Gate::default(), clock::instant());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        gate.good(now);
+        gate.awaited(true, now);
+        gate.awaited(true, after(4));
+        assert!(gate.is_open(after(5)));
+        assert!(!gate.is_open(after(6)));
+        gate.awaited(false, after(7));
+        assert!(gate.is_open(after(8)));
+    }
+}

@@ -1,0 +1,274 @@
+//! Opens the readiness gates of Pods, and shuts those of Pods that are taken out of traffic.
+//!
+//! A Pod with the gate waits for somebody to open it, whoever leads and whatever its profile says: so this is
+//! the one write that every replica makes, and not the leader alone. What it writes follows from the Pod alone,
+//! so that no two replicas write against each other; whoever does not lead waits a moment, so that as a rule one
+//! write is made. The kill switch does not hold it: a Pod that was given a gate was promised that it is opened.
+//!
+//! It also finds out whether it could write, which is what decides whether new Pods are given a gate: where no
+//! Pod waits, by a patch of one that does not exist, which is answered with "not found" to those alone who may.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use kube::Client;
+use kube::api::Patch;
+use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::leadership::Leadership;
+use super::metrics::{Metrics, Outcome};
+use super::switch::{WriteSwitch, Writes};
+use super::writer::{api, by_us};
+use crate::cluster::ClusterState;
+use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::online_condition::{self, OnlinePatch};
+use evenkeel_kubernetes::pod::Pod;
+
+/// The deadline of one request.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// The most requests under way at a time.
+const IN_FLIGHT: usize = 16;
+/// The time for which a replica that does not lead leaves a Pod to the one that does.
+const FOLLOWS: Duration = Duration::from_millis(250);
+/// The pause after a first failure; it doubles with each.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+/// The time between two looks whether a condition could be written; the shorter one while it is not known.
+const PROBE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(1);
+/// The name of a Pod that does not exist.
+const NOBODY: &str = "evenkeel-could-write-a-condition";
+
+/// The writer of conditions of one replica.
+pub struct OnlineConditions {
+    pub client: Client,
+    pub cluster: ClusterState,
+    pub leadership: Leadership,
+    /// The kill switch: while it is thrown, no new Pod is given the gate.
+    pub switch: WriteSwitch,
+    /// True where new Pods are given the gate at all.
+    pub is_enabled: bool,
+    /// The namespace of this installation.
+    pub namespace: String,
+    pub metrics: Metrics,
+}
+
+/// The Pods that wait, since when, and what failed.
+#[derive(Default)]
+struct Waiting(HashMap<String, Attempt>);
+
+struct Attempt {
+    since: Instant,
+    /// The failures so far.
+    failures: u32,
+    /// When it is tried next.
+    next: Instant,
+}
+
+impl OnlineConditions {
+    /// Runs until cancelled.
+    pub async fn run(self, cancel: CancellationToken) {
+        cancel.run_until_cancelled(self.go_on()).await;
+    }
+
+    async fn go_on(self) {
+        let mut waiting = Waiting::default();
+        let warned = RateLimited::default();
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut probed: Option<Instant> = None;
+        loop {
+            let pause = self.round(&mut waiting, &warned).await;
+            let mut due = pin!(self.cluster.condition_due());
+            tokio::select! {
+                () = due.as_mut() => {}
+                () = sleep(pause) => {}
+                _ = looks.tick() => {
+                    let now = clock::instant();
+                    let is_known = self.cluster.is_gate_open(now);
+                    let lately = probed.is_some_and(|at| now.duration_since(at) < PROBE);
+                    if !(is_known && lately) {
+                        self.probe(&warned).await;
+                        probed = Some(clock::instant());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes what is due; gives the time until something is due again.
+    async fn round(&self, waiting: &mut Waiting, warned: &RateLimited<&'static str>) -> Duration {
+        let now = clock::instant();
+        let pods = self.cluster.due_conditions(now);
+        let leads = self.leadership.is_leader(now);
+        let ready = waiting.take_ready(&pods, leads, now);
+        let made = futures::stream::iter(ready)
+            .map(|pod| async move {
+                let outcome = self.write(&pod, warned).await;
+                (pod.uid().to_owned(), outcome)
+            })
+            .buffer_unordered(IN_FLIGHT)
+            .collect::<Vec<_>>()
+            .await;
+        let now = clock::instant();
+        for (uid, outcome) in made {
+            waiting.tried(&uid, outcome, now);
+        }
+        self.metrics
+            .online_gate(self.cluster.is_gate_open(now), pods.len());
+        waiting.pause(now)
+    }
+
+    async fn write(&self, pod: &Pod, warned: &RateLimited<&'static str>) -> Outcome {
+        let Some(patch) = online_condition::patch(pod, self.cluster.now()) else {
+            return Outcome::Written;
+        };
+        let OnlinePatch {
+            target,
+            body,
+            status,
+        } = patch;
+        let answer = self.send(&target, &body).await;
+        let outcome = match &answer {
+            Ok(()) => Outcome::Written,
+            Err(Some(kube::Error::Api(status))) => match status.code {
+                404 => Outcome::Gone,
+                // Another Pod has its name.
+                409 => Outcome::Conflict,
+                // Too many requests say nothing about this one.
+                429 => Outcome::Failed,
+                400..=499 => Outcome::Refused,
+                _ => Outcome::Failed,
+            },
+            Err(Some(_)) => Outcome::Failed,
+            Err(None) => Outcome::TimedOut,
+        };
+        self.metrics.online_condition(status, outcome);
+        let was_written = match outcome {
+            Outcome::Written | Outcome::Gone | Outcome::Conflict => true,
+            _ => {
+                self.warn(&answer, warned, pod.name());
+                false
+            }
+        };
+        self.report(was_written);
+        debug!(
+            pod = pod.name(),
+            namespace = pod.namespace(),
+            status,
+            ?outcome,
+            "wrote a condition"
+        );
+        outcome
+    }
+
+    /// Finds out whether a condition could be written, where gates are to be given.
+    async fn probe(&self, warned: &RateLimited<&'static str>) {
+        if !self.is_enabled || !self.cluster.has_profiles() {
+            return;
+        }
+        let nobody = ObjectRef::in_namespace(Kind::Pod, self.namespace.as_str(), NOBODY).status();
+        let answer = self.send(&nobody, &json!({"status": {}})).await;
+        let could = matches!(&answer, Err(Some(kube::Error::Api(status))) if status.code == 404);
+        if !could {
+            self.warn(&answer, warned, NOBODY);
+        }
+        self.report(could);
+    }
+
+    /// Tells admission whether conditions can be written, where gates are to be given at all.
+    fn report(&self, was_written: bool) {
+        let gives = self.is_enabled && self.switch.get() == Writes::Enabled;
+        self.cluster
+            .condition_written(was_written && gives, clock::instant());
+    }
+
+    /// Sends a patch; the error of none is that there was no answer in time.
+    async fn send(
+        &self,
+        target: &ObjectRef,
+        body: &serde_json::Value,
+    ) -> Result<(), Option<kube::Error>> {
+        let api = api(&self.client, target);
+        let (name, by_us, patch) = (target.name.as_str(), by_us(), Patch::Strategic(body));
+        let sent = api.patch_status(name, &by_us, &patch);
+        match timeout(TIMEOUT, sent).await {
+            Ok(answer) => answer.map(drop).map_err(Some),
+            Err(_) => Err(None),
+        }
+    }
+
+    fn warn(
+        &self,
+        answer: &Result<(), Option<kube::Error>>,
+        warned: &RateLimited<&'static str>,
+        pod: &str,
+    ) {
+        let Some(suppressed) = warned.permit("condition", clock::instant()) else {
+            return;
+        };
+        let error = match answer {
+            Err(Some(error)) => error.to_string(),
+            Err(None) => "no answer in time".to_owned(),
+            Ok(()) => "a Pod was changed that should not exist".to_owned(),
+        };
+        warn!(
+            pod,
+            error, suppressed, "the condition that lets Pods take traffic could not be written"
+        );
+    }
+}
+
+impl Waiting {
+    /// The Pods whose turn it is; what waits no longer is forgotten.
+    fn take_ready(&mut self, pods: &[Arc<Pod>], leads: bool, now: Instant) -> Vec<Arc<Pod>> {
+        self.0
+            .retain(|uid, _| pods.iter().any(|pod| pod.uid() == uid));
+        let mut ready = Vec::new();
+        for pod in pods {
+            let attempt = self.0.entry(pod.uid().to_owned()).or_insert(Attempt {
+                since: now,
+                failures: 0,
+                next: now,
+            });
+            if attempt.failures == 0 {
+                attempt.next = attempt.since + if leads { Duration::ZERO } else { FOLLOWS };
+            }
+            if attempt.next <= now {
+                ready.push(Arc::clone(pod));
+            }
+        }
+        ready
+    }
+
+    fn tried(&mut self, uid: &str, outcome: Outcome, now: Instant) {
+        let Some(attempt) = self.0.get_mut(uid) else {
+            return;
+        };
+        // Also after a write that was made: until the watch shows it there is nothing to do.
+        attempt.failures = match outcome {
+            Outcome::Written | Outcome::Gone | Outcome::Conflict => 1,
+            _ => attempt.failures.saturating_add(1),
+        };
+        let pause = PAUSE.saturating_mul(1 << (attempt.failures - 1).min(8));
+        attempt.next = now + pause.min(LONGEST_PAUSE);
+    }
+
+    /// The time until the next turn of any that waits.
+    fn pause(&self, now: Instant) -> Duration {
+        let next = self.0.values().map(|attempt| attempt.next).min();
+        next.map_or(LONGEST_PAUSE, |next| next.saturating_duration_since(now))
+    }
+}
+
+#[cfg(test)]
+mod tests;

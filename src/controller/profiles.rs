@@ -1,0 +1,79 @@
+//! ReplicaProfiles, by the leader: each second every profile is held against its Pods.
+//!
+//! Nothing is remembered but what was told: what stands is read off the Pods and the workloads. Pods whose
+//! profile is gone, or is not followed, are brought back into traffic, in whichever namespace they are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+
+use super::metrics::Metrics;
+use super::switch::Writes;
+use crate::cluster::ClusterState;
+use evenkeel_kubernetes::plan::replica_profile::{
+    Context, ProfileMemory, ProfileOutcome, plan, release,
+};
+use evenkeel_kubernetes::plan::{Purpose, Write};
+
+/// What rounds of profiles read.
+pub(super) struct ProfileRounds {
+    pub(super) cluster: ClusterState,
+    /// True where this installation may write on Pods.
+    pub(super) is_enabled: bool,
+    /// This replica's name in Events.
+    pub(super) reporter: String,
+    pub(super) metrics: Metrics,
+}
+
+/// What was told of each profile, by namespace and name.
+#[derive(Debug, Default)]
+pub(super) struct Memory(BTreeMap<String, ProfileMemory>);
+
+impl ProfileRounds {
+    /// The writes of one round.
+    pub(super) fn plan(&self, memory: &mut Memory, now: Timestamp) -> Vec<Write> {
+        let view = self.cluster.profile_view();
+        if !view.synced {
+            return Vec::new();
+        }
+        let context = Context {
+            is_enabled: self.is_enabled,
+            reporter: &self.reporter,
+            now,
+        };
+        memory.0.retain(|name, _| view.profiled.contains_key(name));
+        let mut writes = Vec::new();
+        let mut states: HashMap<&'static str, i64> = HashMap::new();
+        for (name, profiled) in &view.profiled {
+            let memory = memory.0.entry(name.clone()).or_default();
+            let ProfileOutcome {
+                writes: planned,
+                problem,
+                holds_pods,
+            } = plan(profiled, memory, &context);
+            writes.extend(planned);
+            *states.entry(problem.unwrap_or("Followed")).or_default() += 1;
+            if !holds_pods {
+                let gated = profiled.gated.iter();
+                writes.extend(gated.flat_map(|pod| release(pod, Purpose::PodState, now)));
+            }
+        }
+        self.metrics.profiles(&states);
+        let others = view.others.iter();
+        writes.extend(others.flat_map(|pod| release(pod, Purpose::PodState, now)));
+        writes
+    }
+}
+
+/// What goes where nothing is to be left.
+pub(super) fn restored(writes: Writes, cluster: &ClusterState, now: Timestamp) -> Vec<Write> {
+    match writes {
+        Writes::Restore => {
+            let pods = cluster.gated_pods();
+            let pods = pods.iter();
+            pods.flat_map(|pod| release(pod, Purpose::Restore, now))
+                .collect()
+        }
+        Writes::Enabled | Writes::Disabled => Vec::new(),
+    }
+}
