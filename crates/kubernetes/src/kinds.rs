@@ -122,6 +122,8 @@ kinds! {
     HorizontalPodAutoscaler = "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
     ScaledObject = "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
     CronHpa = "autoscaling.evenkeel.dev" "v1alpha1" "CronHPA" "cronhpas";
+    Ihpa = "autoscaling.evenkeel.dev" "v1alpha1" "IntelligentHorizontalPodAutoscaler" "intelligenthorizontalpodautoscalers";
+    HorizontalPortrait = "autoscaling.evenkeel.dev" "v1alpha1" "HorizontalPortrait" "horizontalportraits";
     CustomResourceDefinition = "apiextensions.k8s.io" "v1" "CustomResourceDefinition" "customresourcedefinitions";
     NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
     PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";

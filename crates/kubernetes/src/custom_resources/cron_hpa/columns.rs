@@ -1,15 +1,8 @@
 //! The columns of CronHPAs in `kubectl get`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// A column in `kubectl get`.
-struct Column {
-    name: &'static str,
-    /// The type of its values.
-    kind: &'static str,
-    path: &'static str,
-    description: &'static str,
-}
+use crate::custom_resources::columns::{self, Column};
 
 /// The columns that are always shown.
 const SHOWN: [Column; 7] = [
@@ -75,19 +68,5 @@ const WIDE: [Column; 2] = [
 
 /// The columns of `kubectl get chpa`.
 pub(in crate::custom_resources) fn columns() -> Value {
-    let written = |column: &Column| {
-        let Column {
-            name,
-            kind,
-            path,
-            description,
-        } = column;
-        json!({"name": name, "type": kind, "jsonPath": path, "description": description})
-    };
-    let wide = WIDE.iter().map(|column| {
-        let mut column = written(column);
-        column["priority"] = json!(1);
-        column
-    });
-    SHOWN.iter().map(written).chain(wide).collect()
+    columns::columns(&SHOWN, &WIDE)
 }
