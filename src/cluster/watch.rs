@@ -28,8 +28,8 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
-    WatchedDisruptionBudget, WatchedNamespace, WatchedNode, WatchedPod, WatchedReplicaProfile,
-    WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedNamespace, WatchedNode,
+    WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
@@ -37,7 +37,7 @@ use follow::{Watch, objects, owners};
 pub(crate) use object::WatchedObject;
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
-/// CronHPAs.
+/// Evenkeel's own.
 pub const DISCOVERY: Duration = Duration::from_mins(5);
 
 /// What is watched beside the kinds that every Evenkeel watches.
@@ -140,6 +140,12 @@ impl Watches {
         });
         all.add(Kind::PodDisruptionBudget, |kind| {
             objects::<WatchedDisruptionBudget>(client(), watch(kind))
+        });
+        all.add(Kind::Ihpa, |kind| {
+            discovery::while_served::<WatchedIhpa>(client(), watch(kind), discovery)
+        });
+        all.add(Kind::HorizontalPortrait, |kind| {
+            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), discovery)
         });
         for scaled in kinds {
             let watch = CustomWatch::new(scaled, client(), state, metrics, discovery);

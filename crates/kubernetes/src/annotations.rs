@@ -73,6 +73,10 @@ pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
 pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
 
+/// On an IntelligentHorizontalPodAutoscaler: the time at which somebody has said that a change which a
+/// stability check holds is to go on.
+pub const RESUME: &str = "evenkeel.dev/resume";
+
 /// On a Pod, written: the cost of its deletion that stands beside it, and its ground, while its ReplicaSet is
 /// scaled in. A cost without it is the user's.
 pub const DELETION_COST: &str = "evenkeel.dev/deletion-cost";

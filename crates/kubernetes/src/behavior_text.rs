@@ -4,6 +4,7 @@
 //! a slip would give other rules than those that were meant.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use evenkeel_core::scaling::hpa::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
@@ -20,10 +21,15 @@ const LONGEST_PERIOD: i32 = 1800;
 
 /// The complete rules in a text; `None` where it is not accepted.
 pub(super) fn parse(text: &str) -> Option<Behavior> {
+    read(&serde_json::from_str(text).ok()?)
+}
+
+/// The complete rules in the JSON of an object; `None` where it is not accepted.
+pub(super) fn read(written: &Value) -> Option<Behavior> {
     let Written {
         scale_up,
         scale_down,
-    } = serde_json::from_str(text).ok()?;
+    } = Written::deserialize(written).ok()?;
     let rules = |given: Option<Rules>| given.map(Rules::spec).transpose();
     let spec = BehaviorSpec {
         scale_up: rules(scale_up).ok()?,

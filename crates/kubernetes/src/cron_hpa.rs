@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::meta::Meta;
 
+pub(crate) use check::check_windows;
 pub use check::{CronHpaError, MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL, check};
 pub use spec::{CronHpaSpec, CronRule, HPA, ScaledRef};
 pub use status::{ActiveCron, CronHpaStatus, CronStatus, HeldCron, LastRun, NextRun};

@@ -5,7 +5,13 @@
 
 mod columns;
 mod cron_hpa;
+mod horizontal_portrait;
+mod ihpa;
+mod metric;
+mod portrait;
+mod reference;
 mod replica_profile;
+mod schedule;
 mod schema;
 
 use serde_json::{Value, json};
@@ -27,6 +33,18 @@ pub fn definitions() -> Vec<Value> {
             short_name: "rp",
             schema: replica_profile::schema(),
             columns: replica_profile::columns(),
+        },
+        CustomResource {
+            kind: Kind::Ihpa,
+            short_name: "ihpa",
+            schema: ihpa::schema(),
+            columns: ihpa::columns(),
+        },
+        CustomResource {
+            kind: Kind::HorizontalPortrait,
+            short_name: "hp",
+            schema: horizontal_portrait::schema(),
+            columns: horizontal_portrait::columns(),
         },
     ];
     all.iter().map(definition).collect()
@@ -117,6 +135,8 @@ mod tests {
 
     use super::*;
     use crate::cron_hpa::{CronHpaSpec, CronHpaStatus};
+    use crate::horizontal_portrait::{HorizontalPortraitSpec, HorizontalPortraitStatus};
+    use crate::ihpa::{IhpaSpec, IhpaStatus};
     use crate::replica_profile::{ReplicaProfileSpec, ReplicaProfileStatus};
 
     fn properties(schema: &Value) -> BTreeSet<String> {
@@ -163,6 +183,148 @@ mod tests {
         }
         let status = serde_json::to_value(CronHpaStatus::default()).unwrap();
         assert_eq!(properties(&schema["properties"]["status"]), keys(&status));
+    }
+
+    /// Holds a schema and what is read of a whole object to each other, to the last field.
+    fn same_fields(path: &str, schema: &Value, whole: &Value) {
+        if let Some(items) = whole.as_array() {
+            let [item] = &items[..] else {
+                panic!("{path} has one item of each list");
+            };
+            return same_fields(&format!("{path}[]"), &schema["items"], item);
+        }
+        if schema["properties"].is_object() {
+            assert_eq!(properties(schema), keys(whole), "{path}");
+            for (name, value) in whole.as_object().unwrap() {
+                same_fields(
+                    &format!("{path}.{name}"),
+                    &schema["properties"][name],
+                    value,
+                );
+            }
+        }
+    }
+
+    fn whole_reference() -> Value {
+        json!({"apiVersion": "a", "kind": "b", "name": "c"})
+    }
+
+    fn whole_cron() -> Value {
+        json!({"crons": [{"name": "a", "description": "b", "timeZone": "c", "start": "d", "end": "e",
+            "replicas": 1, "excludeDates": ["f"]}]})
+    }
+
+    /// All fields of a portrait's spec that are read into fields.
+    fn whole_portrait() -> Value {
+        json!({
+            "portraitType": "a", "externalGeneratorName": "b", "metrics": ["c"],
+            "algorithm": {
+                "type": "a", "config": "b",
+                "kubeHPA": {"tolerance": "a", "behavior": "b"},
+                "forecast": {"model": "a", "risk": "b", "scaleDown": "c", "predictMemory": true,
+                    "traffic": ["d"]},
+                "externalJob": {
+                    "job": {"type": "a", "cronJob": {"template": {"spec": "a",
+                        "metadata": {"labels": {"a": "b"}, "annotations": {"a": "b"}}}}},
+                    "resultSource": {"type": "a", "configMap": "b"},
+                },
+            },
+        })
+    }
+
+    /// A whole object as it is written again, without what its type does not know.
+    fn rewritten<T: serde::de::DeserializeOwned + serde::Serialize>(whole: Value) -> Value {
+        let read: T = serde_json::from_value(whole).unwrap();
+        serde_json::to_value(read).unwrap()
+    }
+
+    /// A schema in which what is kept as it is has no fields.
+    fn cut_off(mut schema: Value, paths: &[&str]) -> Value {
+        for path in paths {
+            let found = schema.pointer_mut(path).unwrap();
+            *found = json!({});
+        }
+        schema
+    }
+
+    #[test]
+    fn an_ihpa_has_the_fields_that_are_read_and_written() {
+        let strategy = json!({"grayState": "a", "changePercent": 1, "changeCount": 1,
+            "changeIntervalSeconds": 1, "observationSeconds": 1});
+        let way = json!({"disabled": true, "grayStrategy": strategy});
+        let whole = rewritten::<IhpaSpec>(json!({
+            "scaleTargetRef": whole_reference(), "paused": true, "minReplicas": 1, "maxReplicas": 2,
+            "scaleMode": "a",
+            "portraitProviders": [{"type": "a", "priority": 1, "static": {"replicas": 1},
+                "cron": whole_cron(), "dynamic": whole_portrait()}],
+            "behavior": {"scaleUp": way, "scaleDown": way},
+            "stabilityCheckers": [{
+                "name": "a", "type": "b", "stabilizationAction": "c", "coolDownSeconds": 1,
+                "metrics": {"metrics": ["a"]},
+                "podsReady": {"minPercent": 1, "withinSeconds": 1},
+                "errorRate": {"errors": "a", "requests": "b", "maxPercent": "c"},
+                "external": {"name": "a", "service": {"name": "a", "port": 1, "path": "b"}, "url": "b",
+                    "audience": "c", "timeoutSeconds": 1, "config": {"a": "b"}},
+            }],
+        }));
+        let schema = ihpa::schema();
+        let dynamic = "/properties/portraitProviders/items/properties/dynamic/properties";
+        let kept = [
+            format!("{dynamic}/metrics/items"),
+            format!("{dynamic}/algorithm/properties/kubeHPA/properties/behavior"),
+            "/properties/stabilityCheckers/items/properties/metrics/properties/metrics/items"
+                .to_owned(),
+        ];
+        let kept = kept.each_ref().map(String::as_str);
+        let spec = cut_off(schema["properties"]["spec"].clone(), &kept);
+        same_fields("spec", &spec, &whole);
+        let status = serde_json::to_value(whole_status()).unwrap();
+        same_fields("status", &schema["properties"]["status"], &status);
+    }
+
+    fn whole_status() -> IhpaStatus {
+        let time = "2026-11-22T08:00:00Z";
+        let counts = json!({"onlineReplicas": 1, "cutoffReplicas": 1, "standbyReplicas": 1});
+        let value = json!({"provider": "a", "replicas": 1, "expireTime": time});
+        serde_json::from_value(json!({
+            "observedGeneration": 1, "currentReplicas": 1, "desired": counts,
+            "previousPortraitValue": value, "currentPortraitValue": value, "lastScaleTime": time,
+            "portraits": [{"provider": "a", "priority": 1, "outcome": "b", "replicas": 1,
+                "expireTime": time, "reason": "c", "message": "d", "since": time}],
+            "gray": {"grayPercent": 1, "lastUpdateTime": time, "from": counts, "toReplicas": 1,
+                "onlineReplicas": 1, "phase": "a", "nextTime": time},
+            "stability": {
+                "hold": {"action": "a", "direction": "b", "since": time, "checkers": ["c"],
+                    "coolDownSeconds": 1, "passesSince": time},
+                "checkers": [{"name": "a", "verdict": "b", "message": "c", "since": time}],
+            },
+            "conditions": [{"type": "a", "status": "True", "reason": "b", "message": "c",
+                "lastTransitionTime": time}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_horizontal_portrait_has_the_fields_that_are_read_and_written() {
+        let mut whole = whole_portrait();
+        whole["scaleTargetRef"] = whole_reference();
+        let whole = rewritten::<HorizontalPortraitSpec>(whole);
+        let schema = horizontal_portrait::schema();
+        let kept = [
+            "/properties/metrics/items",
+            "/properties/algorithm/properties/kubeHPA/properties/behavior",
+        ];
+        let spec = cut_off(schema["properties"]["spec"].clone(), &kept);
+        same_fields("spec", &spec, &whole);
+        let time = "2026-11-22T08:00:00Z";
+        let status = rewritten::<HorizontalPortraitStatus>(json!({
+            "observedGeneration": 1,
+            "portraitData": {"type": "a", "static": {"replicas": 1}, "cron": whole_cron(),
+                "timeSeries": {"timeSeries": [{"timestamp": 1, "replicas": 1}]}, "expireTime": time},
+            "conditions": [{"type": "a", "status": "True", "reason": "b", "message": "c",
+                "lastTransitionTime": time}],
+        }));
+        same_fields("status", &schema["properties"]["status"], &status);
     }
 
     #[test]

@@ -123,6 +123,8 @@ kinds! {
     ScaledObject = "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
     CronHpa = "autoscaling.evenkeel.dev" "v1alpha1" "CronHPA" "cronhpas";
     ReplicaProfile = "autoscaling.evenkeel.dev" "v1alpha1" "ReplicaProfile" "replicaprofiles";
+    Ihpa = "autoscaling.evenkeel.dev" "v1alpha1" "IntelligentHorizontalPodAutoscaler" "intelligenthorizontalpodautoscalers";
+    HorizontalPortrait = "autoscaling.evenkeel.dev" "v1alpha1" "HorizontalPortrait" "horizontalportraits";
     CustomResourceDefinition = "apiextensions.k8s.io" "v1" "CustomResourceDefinition" "customresourcedefinitions";
     NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
     PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";

@@ -14,6 +14,8 @@ use super::autoscaler::Autoscaler;
 use super::cron_hpa::CronHpa;
 use super::custom_kind::CustomObject;
 use super::disruption_budget::DisruptionBudget;
+use super::horizontal_portrait::HorizontalPortrait;
+use super::ihpa::Ihpa;
 use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
@@ -167,6 +169,30 @@ watched!(
 );
 resource!(WatchedDisruptionBudget as policy::v1::PodDisruptionBudget);
 watched!(
+    /// An IntelligentHorizontalPodAutoscaler in a watch.
+    WatchedIhpa, ihpa: Ihpa, read by Ihpa::deserialize
+);
+resource!(
+    WatchedIhpa,
+    kube_core::NamespaceResourceScope,
+    Kind::Ihpa.as_str().into(),
+    Kind::Ihpa.group().into(),
+    Kind::Ihpa.version().into(),
+    Kind::Ihpa.plural().into()
+);
+watched!(
+    /// A HorizontalPortrait in a watch.
+    WatchedHorizontalPortrait, portrait: HorizontalPortrait, read by HorizontalPortrait::deserialize
+);
+resource!(
+    WatchedHorizontalPortrait,
+    kube_core::NamespaceResourceScope,
+    Kind::HorizontalPortrait.as_str().into(),
+    Kind::HorizontalPortrait.group().into(),
+    Kind::HorizontalPortrait.version().into(),
+    Kind::HorizontalPortrait.plural().into()
+);
+watched!(
     /// A KEDA ScaledObject in a watch.
     WatchedScaledObject, scaled_object: ScaledObject, read by ScaledObject::deserialize
 );
@@ -272,6 +298,14 @@ mod tests {
         assert_eq!(
             WatchedCronHpa::url_path(&(), None),
             "/apis/autoscaling.evenkeel.dev/v1alpha1/cronhpas"
+        );
+        assert_eq!(
+            WatchedIhpa::url_path(&(), None),
+            "/apis/autoscaling.evenkeel.dev/v1alpha1/intelligenthorizontalpodautoscalers"
+        );
+        assert_eq!(
+            WatchedHorizontalPortrait::url_path(&(), None),
+            "/apis/autoscaling.evenkeel.dev/v1alpha1/horizontalportraits"
         );
     }
 

@@ -17,8 +17,8 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
-    WatchedDisruptionBudget, WatchedNamespace, WatchedNode, WatchedPod, WatchedReplicaProfile,
-    WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedNamespace, WatchedNode,
+    WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
@@ -215,6 +215,13 @@ scaled!(
     Kind::CronHpa,
     ScalingObject::CronHpa,
     cron_hpa
+);
+scaled!(WatchedIhpa, Kind::Ihpa, ScalingObject::Ihpa, ihpa);
+scaled!(
+    WatchedHorizontalPortrait,
+    Kind::HorizontalPortrait,
+    ScalingObject::HorizontalPortrait,
+    portrait
 );
 scaled!(
     WatchedDeployment,

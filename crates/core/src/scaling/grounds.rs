@@ -13,6 +13,8 @@ pub enum Grounds {
     DynamicThreshold,
     /// The load as it is now; prediction has nothing to add.
     Reaction,
+    /// A portrait that is made of no load here: one count, the calendar, or what others have computed.
+    Portrait,
     /// Only what was known before, since no measurement is fresh.
     LastKnown,
     /// Nothing is decided.
@@ -21,11 +23,12 @@ pub enum Grounds {
 
 impl Grounds {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Forecast,
         Self::Traffic,
         Self::DynamicThreshold,
         Self::Reaction,
+        Self::Portrait,
         Self::LastKnown,
         Self::Nothing,
     ];
@@ -38,6 +41,7 @@ impl Grounds {
             Self::Traffic => "traffic",
             Self::DynamicThreshold => "d-hpa",
             Self::Reaction => "reaction",
+            Self::Portrait => "portrait",
             Self::LastKnown => "last-known",
             Self::Nothing => "nothing",
         }

@@ -46,6 +46,8 @@ enum Problem {
     Rules(#[from] CronSpecError),
     #[error("accepted: a schedule and a target, or a start, an end and replicas")]
     Form,
+    #[error("accepted: a window, which has a start, an end and replicas")]
+    NoWindow,
     #[error("there are {count}; accepted: at most {most}{}", of(*of_all))]
     TooMany {
         count: usize,
@@ -66,7 +68,7 @@ impl CronHpaError {
             Problem::Zone(error) => error.reason(),
             Problem::Day(error) => error.reason(),
             Problem::Rules(error) => error.reason(),
-            Problem::Form => "Form",
+            Problem::Form | Problem::NoWindow => "Form",
             Problem::TooMany { .. } => "TooMany",
             Problem::ZonesOfWindow(..) => "TwoTimeZones",
         }
@@ -97,6 +99,25 @@ fn at<T, E: Into<Problem>>(
 /// # Errors
 /// The first thing in it that is not accepted.
 pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
+    check_at("spec", spec)
+}
+
+/// The windows alone that stand in the field `crons` of the object at a path, in UTC unless they say otherwise.
+///
+/// # Errors
+/// The first thing in them that is not accepted, and a cron that is no window.
+pub(crate) fn check_windows(path: &str, crons: Vec<CronRule>) -> Result<CronSpec, CronHpaError> {
+    if let Some(place) = crons.iter().position(|cron| cron.start.is_none()) {
+        return at(|| format!("{path}.crons[{place}]"), Err(Problem::NoWindow));
+    }
+    let spec = CronHpaSpec {
+        crons,
+        ..CronHpaSpec::default()
+    };
+    check_at(path, &spec)
+}
+
+fn check_at(path: &str, spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
     let CronHpaSpec {
         scale_target_ref: _,
         scale_workload_ref: _,
@@ -106,9 +127,9 @@ pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
         suspend,
         starting_deadline_seconds,
     } = spec;
-    counts(spec)?;
-    let zone = zone(time_zone.as_deref(), || "spec.timeZone".to_owned())?;
-    let everywhere = days(exclude_dates, "spec.")?;
+    counts(path, spec)?;
+    let zone = zone(time_zone.as_deref(), || format!("{path}.timeZone"))?;
+    let everywhere = days(exclude_dates, &format!("{path}."))?;
     let defaults = Defaults {
         zone: zone.unwrap_or_else(Zone::utc),
         excluded: Arc::new(everywhere.into_iter().collect()),
@@ -116,16 +137,16 @@ pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
     let rules = crons
         .iter()
         .enumerate()
-        .map(|(place, cron)| defaults.rule(&format!("spec.crons[{place}]"), cron));
+        .map(|(place, cron)| defaults.rule(&format!("{path}.crons[{place}]"), cron));
     let rules: Vec<Rule> = rules.collect::<Result<_, _>>()?;
     let deadline = starting_deadline_seconds.unwrap_or(STARTING_DEADLINE);
     let deadline = SignedDuration::from_secs(deadline);
     let spec = CronSpec::new(rules, suspend.unwrap_or(false), deadline);
-    at(|| "spec.crons".to_owned(), spec)
+    at(|| format!("{path}.crons"), spec)
 }
 
 /// Holds the lists of a spec to their lengths: its schema does the same, where it is of this version.
-fn counts(spec: &CronHpaSpec) -> Result<(), CronHpaError> {
+fn counts(of: &str, spec: &CronHpaSpec) -> Result<(), CronHpaError> {
     let within = |path: String, count, most, of_all| {
         let too_many = Problem::TooMany {
             count,
@@ -139,20 +160,15 @@ fn counts(spec: &CronHpaSpec) -> Result<(), CronHpaError> {
         exclude_dates,
         ..
     } = spec;
-    within("spec.crons".to_owned(), crons.len(), MOST_CRONS, false)?;
+    within(format!("{of}.crons"), crons.len(), MOST_CRONS, false)?;
     let path = |of: &str| format!("{of}.excludeDates");
-    within(path("spec"), exclude_dates.len(), MOST_DAYS, false)?;
+    within(path(of), exclude_dates.len(), MOST_DAYS, false)?;
     for (place, cron) in crons.iter().enumerate() {
-        let path = path(&format!("spec.crons[{place}]"));
+        let path = path(&format!("{of}.crons[{place}]"));
         within(path, cron.exclude_dates.len(), MOST_DAYS, false)?;
     }
     let own: usize = crons.iter().map(|cron| cron.exclude_dates.len()).sum();
-    within(
-        path("spec"),
-        exclude_dates.len() + own,
-        MOST_DAYS_OF_ALL,
-        true,
-    )
+    within(path(of), exclude_dates.len() + own, MOST_DAYS_OF_ALL, true)
 }
 
 /// What holds for every rule that does not say otherwise.

@@ -9,13 +9,8 @@ use serde_json::{Value, json};
 pub(super) use self::columns::columns;
 use crate::cron_hpa::{MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL};
 
+use super::schedule::schedule;
 use super::schema::{conditions, flag, list, object, replicas, ruled, text, time, written};
-
-/// A schedule: a zone or none, and five or six fields or a name.
-const IS_SCHEDULE: &str =
-    r"self.matches('^((CRON_)?TZ=[^ ]+ +)?(@[a-zA-Z]+|[^ @]+( +[^ ]+){4,5}) *$')";
-const SCHEDULE_ACCEPTED: &str = "a schedule has five fields (minute, hour, day of month, month, day of week), \
-     six with seconds before them, or is a name such as @daily; CRON_TZ=Area/City may stand before it";
 
 /// What goes together in a rule.
 const RULES_OF_CRON: [(&str, &str); 5] = [
@@ -157,8 +152,6 @@ fn spec() -> Value {
 }
 
 fn cron() -> Value {
-    let schedule =
-        |description: &str| ruled(text(description, 256), &[(IS_SCHEDULE, SCHEDULE_ACCEPTED)]);
     let properties = json!({
         "name": text(
             "The name, by which Events and status speak of it; the schedule unless said. It is another \

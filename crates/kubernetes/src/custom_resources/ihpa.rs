@@ -1,0 +1,118 @@
+//! The schema of IntelligentHorizontalPodAutoscaler and its rules.
+
+mod behavior;
+mod checkers;
+mod columns;
+mod status;
+
+use serde_json::{Value, json};
+
+use super::portrait::{self, constant, cron};
+use super::reference::workload;
+use super::schema::{flag, list, object, replicas, ruled, written};
+use crate::ihpa::MOST_PROVIDERS;
+
+pub(super) use self::columns::columns;
+
+const RULES_OF_SPEC: [(&str, &str); 2] = [
+    (
+        "self.minReplicas <= self.maxReplicas",
+        "minReplicas is at most maxReplicas",
+    ),
+    (
+        "self.portraitProviders.all(a, !has(a.dynamic) || self.portraitProviders.exists_one(b, \
+         has(b.dynamic) && b.dynamic.portraitType.lowerAscii() == a.dynamic.portraitType.lowerAscii()))",
+        "each dynamic provider has a portraitType of its own",
+    ),
+];
+
+const RULES_OF_PROVIDER: [(&str, &str); 3] = [
+    (
+        "self.type == 'Static' ? has(self.static) && !has(self.cron) && !has(self.dynamic) : true",
+        "type Static goes with static alone",
+    ),
+    (
+        "self.type == 'Cron' ? has(self.cron) && !has(self.static) && !has(self.dynamic) : true",
+        "type Cron goes with cron alone",
+    ),
+    (
+        "self.type == 'Dynamic' ? has(self.dynamic) && !has(self.static) && !has(self.cron) : true",
+        "type Dynamic goes with dynamic alone",
+    ),
+];
+
+/// The schema of the whole object.
+pub(super) fn schema() -> Value {
+    object(
+        "IntelligentHorizontalPodAutoscaler scales a workload by portraits: counts of replicas that several providers ask \
+         for, by the calendar, by the load as it is, by a forecast, or by a job of your own. Of those that have a value the \
+         highest priority holds, of equal ones the larger. Changes may be made in steps, with Pods that \
+         wait without traffic before they go, and with stability checks between the steps.",
+        &["spec"],
+        json!({
+            "apiVersion": written("The version of the schema of this object."),
+            "kind": written("The kind of this object."),
+            // The API server knows it, and takes no other word on it.
+            "metadata": {"type": "object"},
+            "spec": spec(),
+            "status": status::status(),
+        }),
+    )
+}
+
+fn spec() -> Value {
+    let mut most = replicas("The most replicas that are online.");
+    most["minimum"] = json!(1);
+    let mut providers = list(
+        "Who asks for replicas. One that fails or has expired leaves the others standing.",
+        MOST_PROVIDERS,
+        provider(),
+    );
+    providers["minItems"] = json!(1);
+    let spec = object(
+        "What is scaled, by whom, and how.",
+        &[
+            "scaleTargetRef",
+            "minReplicas",
+            "maxReplicas",
+            "portraitProviders",
+        ],
+        json!({
+            "scaleTargetRef": workload("The workload. Nothing else may scale it."),
+            "paused": flag("True leaves the workload as it is, whatever is asked for."),
+            "minReplicas": replicas("The least replicas that are online."),
+            "maxReplicas": most,
+            "scaleMode": {
+                "type": "string", "enum": ["Auto", "Preview"], "default": "Auto",
+                "description": "Preview computes everything and shows it in the status, and changes nothing.",
+            },
+            "portraitProviders": providers,
+            "behavior": behavior::behavior(),
+            "stabilityCheckers": checkers::checkers(),
+        }),
+    );
+    ruled(spec, &RULES_OF_SPEC)
+}
+
+fn provider() -> Value {
+    let dynamic = object(
+        "A portrait that is made anew again and again.",
+        &portrait::REQUIRED,
+        portrait::properties(),
+    );
+    let provider = object(
+        "One provider of portraits.",
+        &["type", "priority"],
+        json!({
+            "type": {"type": "string", "enum": ["Static", "Cron", "Dynamic"],
+                "description": "Which of the fields holds."},
+            "priority": {"type": "integer", "format": "int32",
+                "description": "Of the providers that have a value, the highest priority holds, of equal ones the \
+                     larger value."},
+            "static": constant(),
+            "cron": cron(),
+            "dynamic": ruled(dynamic, &portrait::RULES),
+        }),
+    );
+    ruled(provider, &RULES_OF_PROVIDER)
+}

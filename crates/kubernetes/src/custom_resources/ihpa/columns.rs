@@ -1,0 +1,102 @@
+//! The columns of IntelligentHorizontalPodAutoscalers in `kubectl get`.
+
+use serde_json::Value;
+
+use crate::custom_resources::columns::{self, Column};
+
+/// The columns that are always shown.
+const SHOWN: [Column; 8] = [
+    Column {
+        name: "Target",
+        kind: "string",
+        path: ".spec.scaleTargetRef.name",
+        description: "The name of the workload.",
+    },
+    Column {
+        name: "Provider",
+        kind: "string",
+        path: ".status.currentPortraitValue.provider",
+        description: "The provider whose value holds.",
+    },
+    Column {
+        name: "Wanted",
+        kind: "integer",
+        path: ".status.currentPortraitValue.replicas",
+        description: "The replicas that it asks for.",
+    },
+    Column {
+        name: "Online",
+        kind: "integer",
+        path: ".status.desired.onlineReplicas",
+        description: "The replicas that are to be online by now.",
+    },
+    Column {
+        name: "Gray",
+        kind: "string",
+        path: ".status.gray.phase",
+        description: "Where the staged change stands that is under way.",
+    },
+    Column {
+        name: "Active",
+        kind: "string",
+        path: ".status.conditions[?(@.type==\"ScalingActive\")].status",
+        description: "Whether the workload is scaled.",
+    },
+    Column {
+        name: "Mode",
+        kind: "string",
+        path: ".spec.scaleMode",
+        description: "Whether what is computed is done.",
+    },
+    Column {
+        name: "Age",
+        kind: "date",
+        path: ".metadata.creationTimestamp",
+        description: "The age of the object.",
+    },
+];
+
+/// Those that `-o wide` shows as well.
+const WIDE: [Column; 6] = [
+    Column {
+        name: "Kind",
+        kind: "string",
+        path: ".spec.scaleTargetRef.kind",
+        description: "The kind of the workload.",
+    },
+    Column {
+        name: "Min",
+        kind: "integer",
+        path: ".spec.minReplicas",
+        description: "The least replicas.",
+    },
+    Column {
+        name: "Max",
+        kind: "integer",
+        path: ".spec.maxReplicas",
+        description: "The most replicas.",
+    },
+    Column {
+        name: "Cutoff",
+        kind: "integer",
+        path: ".status.desired.cutoffReplicas",
+        description: "The replicas that are to run without traffic.",
+    },
+    Column {
+        name: "Standby",
+        kind: "integer",
+        path: ".status.desired.standbyReplicas",
+        description: "The replicas that are to stand by with less resources.",
+    },
+    Column {
+        name: "Reason",
+        kind: "string",
+        path: ".status.conditions[?(@.type==\"ScalingActive\")].reason",
+        description: "Why the workload is scaled, or why not.",
+    },
+];
+
+/// The columns of `kubectl get ihpa`.
+pub(in crate::custom_resources) fn columns() -> Value {
+    columns::columns(&SHOWN, &WIDE)
+}

@@ -1,0 +1,300 @@
+//! How a portrait is made and what it says: the parts that autoscalers and HorizontalPortraits share.
+
+use serde_json::{Value, json};
+
+use super::metric::{labels, metrics};
+use super::schedule::schedule;
+use super::schema::{flag, list, object, replicas, ruled, text, time};
+use crate::cron_hpa::{MOST_CRONS, MOST_DAYS};
+use crate::portrait_data::MOST_POINTS;
+use crate::portrait_spec::MOST_METRICS;
+
+/// What goes together in a portrait.
+pub(super) const RULES: [(&str, &str); 4] = [
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type in ['KubeHPA', 'Forecast', 'ExternalJob']",
+        "algorithm.type is KubeHPA, Forecast or ExternalJob, unless externalGeneratorName names who makes the \
+         portrait",
+    ),
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type != 'KubeHPA' || self.portraitType == 'Reactive'",
+        "algorithm KubeHPA makes a portrait of type Reactive",
+    ),
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type != 'Forecast' \
+         || self.portraitType == 'Predictive'",
+        "algorithm Forecast makes a portrait of type Predictive",
+    ),
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type != 'ExternalJob' \
+         || has(self.algorithm.externalJob)",
+        "algorithm ExternalJob needs externalJob, the job that makes the portrait",
+    ),
+];
+
+const RULES_OF_DATA: [(&str, &str); 5] = [
+    (
+        "self.type != 'Static' || has(self.static)",
+        "type Static needs static",
+    ),
+    (
+        "self.type != 'Cron' || has(self.cron)",
+        "type Cron needs cron",
+    ),
+    (
+        "self.type != 'TimeSeries' || has(self.timeSeries)",
+        "type TimeSeries needs timeSeries",
+    ),
+    (
+        "self.type != 'TimeSeries' || has(self.expireTime)",
+        "a series needs an expireTime, after which its last point is no longer believed",
+    ),
+    (
+        "!has(self.timeSeries) || self.timeSeries.timeSeries.map(point, point.timestamp).isSorted()",
+        "the points of a series stand in the order of time",
+    ),
+];
+
+/// The fields of a portrait's spec, and those that are required.
+pub(super) const REQUIRED: [&str; 2] = ["portraitType", "algorithm"];
+
+pub(super) fn properties() -> Value {
+    let mut portrait_type = text(
+        "The type: Reactive (by the load as it is), Predictive (by a forecast), or a word of your own for a portrait that \
+         others make. An autoscaler has one of each at most.",
+        32,
+    );
+    portrait_type["pattern"] = json!("^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$");
+    json!({
+        "portraitType": portrait_type,
+        "externalGeneratorName": text(
+            "Who makes the portrait, where Evenkeel does not: he writes the status of the HorizontalPortrait that is named \
+             after autoscaler and type, and reads metrics and algorithm as he likes.",
+            128,
+        ),
+        "metrics": metrics(
+            "The metrics that the portrait goes by. KubeHPA scales by them as an HPA does (cpu at 80 % unless said); Forecast \
+             forecasts them, or those of the Reactive portrait where there is one; of other portraits they are for \
+             their makers.",
+            MOST_METRICS,
+        ),
+        "algorithm": algorithm(),
+    })
+}
+
+fn algorithm() -> Value {
+    let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "description": "Anything that an external generator or its job reads."});
+    object(
+        "What makes the portrait.",
+        &["type"],
+        json!({
+            "type": text(
+                "KubeHPA (the HPA's own algorithm), Forecast (Evenkeel's models), ExternalJob (a job that \
+                 Evenkeel runs), or what an external generator knows.",
+                64,
+            ),
+            "kubeHPA": kube_hpa(),
+            "forecast": forecast(),
+            "externalJob": external_job(),
+            "config": free,
+        }),
+    )
+}
+
+fn kube_hpa() -> Value {
+    let rules = |description: &str| {
+        object(
+            description,
+            &[],
+            json!({
+                "stabilizationWindowSeconds": {"type": "integer", "format": "int32", "minimum": 0,
+                    "maximum": 3600, "description": "How long a recommendation is looked back on."},
+                "selectPolicy": {"type": "string", "enum": ["Max", "Min", "Disabled"],
+                    "description": "Which of the policies holds."},
+                "policies": list("The policies.", 16, object(
+                    "So much in so long.",
+                    &["type", "value", "periodSeconds"],
+                    json!({
+                        "type": {"type": "string", "enum": ["Pods", "Percent"],
+                            "description": "What is counted."},
+                        "value": {"type": "integer", "format": "int32", "minimum": 1,
+                            "description": "The most of it."},
+                        "periodSeconds": {"type": "integer", "format": "int32", "minimum": 1,
+                            "maximum": 1800, "description": "The period."},
+                    }),
+                )),
+                "tolerance": text("How far a metric may be from its target without effect, such as \"0.05\".", 16),
+            }),
+        )
+    };
+    object(
+        "The settings of the HPA's algorithm.",
+        &[],
+        json!({
+            "tolerance": text(
+                "How far a metric may be from its target without effect, as a share of it; \"0.1\" unless said.",
+                16,
+            ),
+            "behavior": object(
+                "How fast the portrait may rise and fall, as behavior of an HPA. Steps and checks of the autoscaler's own \
+                 behavior come on top.",
+                &[],
+                json!({
+                    "scaleUp": rules("The rules of rising."),
+                    "scaleDown": rules("The rules of falling."),
+                }),
+            ),
+        }),
+    )
+}
+
+fn forecast() -> Value {
+    object(
+        "The settings of a forecast.",
+        &[],
+        json!({
+            "model": {
+                "type": "string",
+                "enum": ["auto", "ds-hpa", "arima", "gru", "arima-gru", "gbdt", "swish-net", "traffic"],
+                "default": "auto",
+                "description": "The model; auto chooses the one that has lately been the best.",
+            },
+            "risk": text(
+                "The share of time in which ready Pods may carry more than their target allows, such as 1%.",
+                16,
+            ),
+            "scaleDown": {
+                "type": "string", "enum": ["reactive", "early"],
+                "description": "early lets a forecast of less load take replicas away ahead of it; reactive, the default, waits \
+                     for the load to fall.",
+            },
+            "predictMemory": flag("True forecasts memory too, which each Pod holds of its own."),
+            "traffic": list(
+                "The traffic that replicas are made of by a model that learns both from the past: PromQL queries, \
+                 or network.",
+                4,
+                json!({"type": "string", "maxLength": 2048}),
+            ),
+        }),
+    )
+}
+
+fn external_job() -> Value {
+    let template = object(
+        "The template.",
+        &["spec"],
+        json!({
+            "metadata": object(
+                "Its labels and annotations.",
+                &[],
+                json!({"labels": labels("The labels."), "annotations": labels("The annotations.")}),
+            ),
+            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                "description": "The spec of a CronJob of batch/v1."},
+        }),
+    );
+    object(
+        "A job that Evenkeel runs in the namespace of the portrait, by the ServiceAccount that its template names.",
+        &["job"],
+        json!({
+            "job": object(
+                "The job.",
+                &["type", "cronJob"],
+                json!({
+                    "type": {"type": "string", "enum": ["CronJob"], "description": "The kind of job."},
+                    "cronJob": object("A CronJob.", &["template"], json!({"template": template})),
+                }),
+            ),
+            "resultSource": object(
+                "Where the job leaves the portrait.",
+                &["type"],
+                json!({
+                    "type": {"type": "string", "enum": ["ConfigMap"],
+                        "description": "In the ConfigMap NAME-result, where NAME is that of the HorizontalPortrait, by the keys \
+                             type, expireTime and timeSeries."},
+                    "configMap": {"type": "object", "description": "Nothing else is to be said."},
+                }),
+            ),
+        }),
+    )
+}
+
+/// What a portrait says, in the status of a HorizontalPortrait.
+pub(super) fn data() -> Value {
+    let point = object(
+        "From when on there are to be how many replicas.",
+        &["timestamp", "replicas"],
+        json!({
+            "timestamp": {"type": "integer", "format": "int64", "minimum": 0,
+                "description": "The moment, in seconds since 1970."},
+            "replicas": replicas("The replicas that are to be online from then on."),
+        }),
+    );
+    let mut points = list("The points, in the order of time.", MOST_POINTS, point);
+    points["minItems"] = json!(1);
+    let data = object(
+        "What the portrait says, written by its maker.",
+        &["type"],
+        json!({
+            "type": {"type": "string", "enum": ["Static", "Cron", "TimeSeries"],
+                "description": "Which of the fields holds."},
+            "static": constant(),
+            "cron": cron(),
+            "timeSeries": object(
+                "A series: each point holds until the next, the last until expireTime.",
+                &["timeSeries"],
+                json!({"timeSeries": points}),
+            ),
+            "expireTime": time("When it is no longer believed unless it is renewed."),
+        }),
+    );
+    ruled(data, &RULES_OF_DATA)
+}
+
+/// One count.
+pub(super) fn constant() -> Value {
+    object(
+        "One count.",
+        &["replicas"],
+        json!({"replicas": replicas("The replicas that are to be online.")}),
+    )
+}
+
+/// Windows by the calendar.
+pub(super) fn cron() -> Value {
+    let cron = object(
+        "A window.",
+        &["name", "start", "end", "replicas"],
+        json!({
+            "name": text("The name, unique among the windows.", 128),
+            "description": text("Words for people.", 1024),
+            "timeZone": text(
+                "The time zone by its IANA name, such as Europe/Berlin; UTC unless said.",
+                64,
+            ),
+            "start": schedule("The moments at which it opens, in the form of a schedule."),
+            "end": schedule("The moments at which it closes, in the form of a schedule."),
+            "replicas": replicas("The replicas that are to be online while it is open."),
+            "excludeDates": list(
+                "Calendar days on which it does not open: dates, ranges of dates, or cron expressions whose fields below the \
+                 day are all *.",
+                MOST_DAYS,
+                json!({"type": "string", "maxLength": 128}),
+            ),
+        }),
+    );
+    let mut crons = list(
+        "The windows. Where several are open, the larger holds.",
+        MOST_CRONS,
+        cron,
+    );
+    crons["minItems"] = json!(1);
+    crons["x-kubernetes-list-type"] = json!("map");
+    crons["x-kubernetes-list-map-keys"] = json!(["name"]);
+    object(
+        "Windows by the calendar.",
+        &["crons"],
+        json!({"crons": crons}),
+    )
+}

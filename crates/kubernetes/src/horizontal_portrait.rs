@@ -1,0 +1,124 @@
+//! The custom resource HorizontalPortrait (`autoscaling.evenkeel.dev/v1alpha1`): the portrait that somebody
+//! else makes for an IntelligentHorizontalPodAutoscaler.
+//!
+//! Its status is written by whoever makes the portrait, or by Evenkeel with the result of a job that it runs.
+//! Portraits that Evenkeel computes itself have no object of their own: they stand in the status of the autoscaler.
+
+mod status;
+
+use std::sync::Arc;
+
+use evenkeel_core::scaling::portrait::Portrait;
+use serde::{Deserialize, Serialize};
+
+use crate::cron_hpa::ScaledRef;
+use crate::json::{lenient, null_is_default};
+use crate::meta::Meta;
+use crate::portrait_data::PortraitDataError;
+use crate::portrait_spec::PortraitSpec;
+
+pub use self::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
+
+/// A HorizontalPortrait as it is watched.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct HorizontalPortrait {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    pub spec: HorizontalPortraitSpec,
+    /// What its maker says; `None` where he has said nothing yet, or where it cannot be read.
+    #[serde(deserialize_with = "lenient")]
+    pub status: Option<HorizontalPortraitStatus>,
+}
+
+/// The spec of a HorizontalPortrait.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HorizontalPortraitSpec {
+    pub scale_target_ref: ScaledRef,
+    #[serde(flatten)]
+    pub portrait: PortraitSpec,
+}
+
+/// The name of the HorizontalPortrait of an autoscaler, for portraits of a type.
+#[must_use]
+pub fn portrait_name(ihpa: &str, portrait_type: &str) -> String {
+    format!("{ihpa}-{portrait_type}").to_ascii_lowercase()
+}
+
+/// A HorizontalPortrait with what it says, checked once for each version of its data.
+#[derive(Debug)]
+pub struct CheckedHorizontalPortrait {
+    pub object: Arc<HorizontalPortrait>,
+    portrait: Arc<Option<Result<Portrait, PortraitDataError>>>,
+}
+
+impl CheckedHorizontalPortrait {
+    /// Checks the data of an object; those of the version `before` stand where they are the same.
+    #[must_use]
+    pub fn new(object: Arc<HorizontalPortrait>, before: Option<&Self>) -> Self {
+        let portrait = match before.filter(|before| before.object.data() == object.data()) {
+            Some(before) => Arc::clone(&before.portrait),
+            None => {
+                let data = object.data();
+                Arc::new(data.map(|data| data.check("status.portraitData")))
+            }
+        };
+        Self { object, portrait }
+    }
+
+    /// What it says; `None` where nobody has said anything yet.
+    #[must_use]
+    pub fn portrait(&self) -> Option<&Result<Portrait, PortraitDataError>> {
+        (*self.portrait).as_ref()
+    }
+}
+
+impl HorizontalPortrait {
+    fn data(&self) -> Option<&crate::portrait_data::PortraitData> {
+        self.status.as_ref()?.portrait_data.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(replicas: i32, condition: &str) -> Arc<HorizontalPortrait> {
+        let object = json!({
+            "metadata": {"name": "web-predictive", "namespace": "shop"},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"},
+                "portraitType": "Predictive", "externalGeneratorName": "us",
+                "metrics": [{"type": "Pods", "pods": {"metric": {"name": "a"}, "target": {"type": "NA"}}}],
+                "algorithm": {"type": "Ours", "config": {"a": [1]}}},
+            "status": {"portraitData": {"type": "Static", "static": {"replicas": replicas}},
+                "conditions": [{"type": condition, "status": "True", "reason": "a", "message": "b",
+                    "lastTransitionTime": "2026-11-22T08:00:00Z"}]},
+        });
+        Arc::new(serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn data_are_checked_anew_where_they_have_changed() {
+        let first = CheckedHorizontalPortrait::new(object(3, "a"), None);
+        assert!(matches!(first.portrait(), Some(Ok(_))));
+        let told = CheckedHorizontalPortrait::new(object(3, "b"), Some(&first));
+        assert!(Arc::ptr_eq(&first.portrait, &told.portrait));
+        let broken = CheckedHorizontalPortrait::new(object(-3, "b"), Some(&told));
+        assert!(matches!(broken.portrait(), Some(Err(_))));
+        let nothing = CheckedHorizontalPortrait::new(Arc::default(), Some(&told));
+        assert!(nothing.portrait().is_none());
+    }
+
+    #[test]
+    fn what_is_for_others_is_kept_as_it_is() {
+        let spec = &object(3, "a").spec;
+        let written = serde_json::to_value(spec).unwrap();
+        assert_eq!(written["metrics"][0]["pods"]["target"]["type"], "NA");
+        assert_eq!(written["algorithm"]["config"]["a"], json!([1]));
+        assert_eq!(portrait_name("Web", "Predictive"), "web-predictive");
+    }
+}

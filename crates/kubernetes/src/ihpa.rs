@@ -1,0 +1,102 @@
+//! The custom resource IntelligentHorizontalPodAutoscaler (`autoscaling.evenkeel.dev/v1alpha1`): a workload
+//! that is scaled by portraits of several providers, in stages, between stability checks.
+//!
+//! [`IhpaSpec`] is what a user writes, [`IhpaRules`] the same checked, once for each version of the
+//! object ([`CheckedIhpa`]), and [`IhpaStatus`] what is told of it and remembered from one tick to the next. Its schema stands
+//! in [`crate::custom_resources`].
+
+mod check;
+mod rules;
+mod spec;
+mod status;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::annotations::RESUME;
+use crate::json::{lenient, null_is_default};
+use crate::meta::Meta;
+
+pub use self::check::{IhpaError, check};
+pub use self::rules::{
+    CheckRule, Criterion, Endpoint, ExternalCheck, IhpaRules, Predictive, Provider, Reactive,
+    ScaleMode, Source,
+};
+pub use self::spec::{
+    CheckService, ErrorRateCheck, ExternalChecker, GrayStrategy, IhpaBehavior, IhpaSpec,
+    MetricsCheck, PodsReadyCheck, PortraitProvider, ScalingBehavior, StabilityChecker,
+};
+pub use self::status::{
+    CheckerStatus, Counts, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
+    StabilityStatus,
+};
+
+/// The most providers of one object.
+pub const MOST_PROVIDERS: usize = 16;
+
+/// The most stability checks of one object.
+pub const MOST_CHECKERS: usize = 8;
+
+/// The most metrics of one stability check.
+pub const MOST_METRICS_OF_CHECK: usize = 8;
+
+/// An IntelligentHorizontalPodAutoscaler as it is watched.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Ihpa {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    pub spec: IhpaSpec,
+    /// What was last told of it; `None` where nothing was, or where it cannot be read.
+    #[serde(deserialize_with = "lenient")]
+    pub status: Option<IhpaStatus>,
+}
+
+impl Ihpa {
+    /// The moment at which somebody asked for a change that is held to go on; `None` where nobody did.
+    ///
+    /// # Errors
+    /// An annotation that is no time.
+    pub fn resume(&self) -> Result<Option<jiff::Timestamp>, crate::annotations::InvalidAnnotation> {
+        let Some(text) = self.metadata.annotations.get(RESUME) else {
+            return Ok(None);
+        };
+        let accepted = "a time such as 2026-11-23T08:00:00Z";
+        let refused = || crate::annotations::InvalidAnnotation::new(RESUME, text, accepted);
+        text.trim().parse().map(Some).map_err(|_| refused())
+    }
+}
+
+/// An IntelligentHorizontalPodAutoscaler with its rules, or with the reason why it has none.
+#[derive(Debug)]
+pub struct CheckedIhpa {
+    pub object: Arc<Ihpa>,
+    rules: Arc<Result<IhpaRules, IhpaError>>,
+}
+
+impl CheckedIhpa {
+    /// Checks the rules of an object; those of the version `before` stand where its spec is the same,
+    /// as it is after each write of the status.
+    #[must_use]
+    pub fn new(object: Arc<Ihpa>, before: Option<&Self>) -> Self {
+        let same_spec = |before: &&Self| {
+            let (old, new) = (&before.object, &object);
+            old.metadata.uid == new.metadata.uid && old.spec == new.spec
+        };
+        let rules = before.filter(same_spec).map_or_else(
+            || Arc::new(check(&object.spec)),
+            |before| Arc::clone(&before.rules),
+        );
+        Self { object, rules }
+    }
+
+    /// The rules in the spec.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn rules(&self) -> Result<&IhpaRules, &IhpaError> {
+        (*self.rules).as_ref()
+    }
+}

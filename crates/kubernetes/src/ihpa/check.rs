@@ -1,0 +1,81 @@
+//! From the spec of an IntelligentHorizontalPodAutoscaler to its rules, or to what is wrong with it and where.
+//!
+//! The schema's own rules refuse most of it at the API server; metrics, schedules, behaviour and queries are
+//! checked here alone.
+
+mod behavior;
+mod checker;
+mod error;
+mod metrics;
+mod provider;
+
+use evenkeel_core::scaling::Bounds;
+
+use super::rules::{IhpaRules, ScaleMode};
+use super::spec::IhpaSpec;
+use super::{MOST_CHECKERS, MOST_PROVIDERS};
+use crate::cron_hpa::ScaledRef;
+
+pub use self::error::IhpaError;
+use self::error::{Problem, at};
+
+/// The rules of a spec.
+///
+/// # Errors
+/// The first thing in it that is not accepted.
+pub fn check(spec: &IhpaSpec) -> Result<IhpaRules, IhpaError> {
+    let IhpaSpec {
+        scale_target_ref,
+        paused,
+        min_replicas,
+        max_replicas,
+        scale_mode,
+        portrait_providers,
+        behavior,
+        stability_checkers,
+    } = spec;
+    at("spec.scaleTargetRef", target(scale_target_ref))?;
+    let bounds = Bounds::new(*min_replicas, *max_replicas).map_err(Problem::from);
+    let bounds = at("spec.minReplicas", bounds)?;
+    let mode = match scale_mode.as_deref() {
+        None | Some("Auto") => ScaleMode::Auto,
+        Some("Preview") => ScaleMode::Preview,
+        Some(given) => {
+            let problem = Problem::word(given, "Auto or Preview");
+            return at("spec.scaleMode", Err(problem));
+        }
+    };
+    let providers_path = "spec.portraitProviders";
+    let within = |count, most| Problem::within(count, 1, most);
+    at(
+        providers_path,
+        within(portrait_providers.len(), MOST_PROVIDERS),
+    )?;
+    let providers = provider::all(providers_path, portrait_providers)?;
+    let checkers_path = "spec.stabilityCheckers";
+    let few = Problem::within(stability_checkers.len(), 0, MOST_CHECKERS);
+    at(checkers_path, few)?;
+    Ok(IhpaRules {
+        target: scale_target_ref.clone(),
+        bounds,
+        paused: paused.unwrap_or(false),
+        mode,
+        providers,
+        behavior: behavior::check(behavior.as_ref())?,
+        checks: checker::all(checkers_path, stability_checkers)?,
+    })
+}
+
+fn target(target: &ScaledRef) -> Result<(), Problem> {
+    if target.name.is_empty() || target.kind.is_empty() {
+        return Err(Problem::Missing("a kind and a name"));
+    }
+    if target.is_hpa() || target.kind == "DaemonSet" {
+        let accepted = "a workload with the subresource scale, such as a Deployment";
+        return Err(Problem::word(&target.kind, accepted));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! The steps of changes.
+
+use evenkeel_core::scaling::stages::{
+    Pace, Park, ScaleDownStages, ScaleDownWay, ScaleUpWay, StagedBehavior, StepSize,
+};
+use jiff::SignedDuration;
+
+use super::error::{IhpaError, Problem, at};
+use crate::ihpa::spec::{GrayStrategy, IhpaBehavior, ScalingBehavior};
+
+/// The longest interval and the longest observation, in seconds: a day.
+const LONGEST: i64 = 86_400;
+
+pub(super) fn check(behavior: Option<&IhpaBehavior>) -> Result<StagedBehavior, IhpaError> {
+    let Some(IhpaBehavior {
+        scale_up,
+        scale_down,
+    }) = behavior
+    else {
+        return Ok(StagedBehavior::default());
+    };
+    Ok(StagedBehavior {
+        up: up(scale_up.as_ref())?,
+        down: down(scale_down.as_ref())?,
+    })
+}
+
+fn up(behavior: Option<&ScalingBehavior>) -> Result<ScaleUpWay, IhpaError> {
+    let path = "spec.behavior.scaleUp.grayStrategy";
+    let (disabled, strategy) = parts(behavior);
+    let stages = strategy.map(|strategy| {
+        if strategy.gray_state != "Online" {
+            let problem = Problem::word(&strategy.gray_state, "Online");
+            return at(format!("{path}.grayState"), Err(problem));
+        }
+        pace(path, strategy)
+    });
+    Ok(ScaleUpWay {
+        disabled,
+        stages: stages.transpose()?,
+    })
+}
+
+fn down(behavior: Option<&ScalingBehavior>) -> Result<ScaleDownWay, IhpaError> {
+    let path = "spec.behavior.scaleDown.grayStrategy";
+    let (disabled, strategy) = parts(behavior);
+    let stages = strategy.map(|strategy| {
+        let park = match strategy.gray_state.as_str() {
+            "Cutoff" => Park::Cutoff,
+            "Standby" => Park::Standby,
+            "Deleted" => Park::Deleted,
+            given => {
+                let problem = Problem::word(given, "Cutoff, Standby or Deleted");
+                return at(format!("{path}.grayState"), Err(problem));
+            }
+        };
+        let pace = pace(path, strategy)?;
+        Ok(ScaleDownStages { pace, park })
+    });
+    Ok(ScaleDownWay {
+        disabled,
+        stages: stages.transpose()?,
+    })
+}
+
+fn parts(behavior: Option<&ScalingBehavior>) -> (bool, Option<&GrayStrategy>) {
+    let disabled = behavior.and_then(|behavior| behavior.disabled);
+    let strategy = behavior.and_then(|behavior| behavior.gray_strategy.as_ref());
+    (disabled.unwrap_or(false), strategy)
+}
+
+fn pace(path: &str, strategy: &GrayStrategy) -> Result<Pace, IhpaError> {
+    let GrayStrategy {
+        gray_state: _,
+        change_percent,
+        change_count,
+        change_interval_seconds,
+        observation_seconds,
+    } = strategy;
+    let size = match (change_percent, change_count) {
+        (Some(percent), None) => {
+            let percent = Problem::number(i64::from(*percent), 1, 100);
+            let percent = at(format!("{path}.changePercent"), percent)?;
+            StepSize::Percent(u8::try_from(percent).unwrap_or(100))
+        }
+        (None, Some(count)) => {
+            let most = i64::from(i32::MAX);
+            let checked = Problem::number(i64::from(*count), 1, most).map(|_| *count);
+            StepSize::Count(at(format!("{path}.changeCount"), checked)?)
+        }
+        _ => {
+            let problem = Problem::Missing("either changePercent or changeCount");
+            return at(path, Err(problem));
+        }
+    };
+    let seconds = |field: &str, given: i64, least| {
+        let checked = Problem::number(given, least, LONGEST);
+        at(format!("{path}.{field}"), checked).map(SignedDuration::from_secs)
+    };
+    Ok(Pace {
+        size,
+        interval: seconds("changeIntervalSeconds", *change_interval_seconds, 1)?,
+        observation: seconds("observationSeconds", observation_seconds.unwrap_or(0), 0)?,
+    })
+}

@@ -1,0 +1,233 @@
+//! The stability checks.
+
+use std::collections::HashSet;
+
+use evenkeel_core::scaling::signal::{PromQl, Signal, Target};
+use evenkeel_core::scaling::stability::{
+    Action, Checker, ErrorRate, MetricBound, Operator, PodsReady,
+};
+use evenkeel_core::units::Ratio;
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::error::{IhpaError, Problem, at};
+use super::metrics;
+use crate::autoscaler::ObservedMetric;
+use crate::ihpa::MOST_METRICS_OF_CHECK;
+use crate::ihpa::rules::{CheckRule, Criterion, Endpoint, ExternalCheck};
+use crate::ihpa::spec::{
+    CheckService, ErrorRateCheck, ExternalChecker, MetricsCheck, PodsReadyCheck, StabilityChecker,
+};
+use crate::load_query::promql;
+
+/// The longest cool-down, and the longest time that Pods have to become ready, in seconds: a day.
+const LONGEST: i64 = 86_400;
+
+/// The time that Pods have to become ready where the check does not say, in seconds.
+const READY_WITHIN: i64 = 300;
+
+/// The time that an external check has to answer, in seconds, and the most that it may have.
+const ANSWER_WITHIN: i64 = 5;
+const ANSWER_LONGEST: i64 = 10;
+
+pub(super) fn all(path: &str, written: &[StabilityChecker]) -> Result<Vec<CheckRule>, IhpaError> {
+    let mut names = HashSet::new();
+    let mut rules = Vec::new();
+    for (place, one) in written.iter().enumerate() {
+        let path = format!("{path}[{place}]");
+        let rule = rule(&path, place, one)?;
+        if !names.insert(rule.checker.name.clone()) {
+            let name = rule.checker.name;
+            return at(format!("{path}.name"), Err(Problem::Twice(name)));
+        }
+        rules.push(rule);
+    }
+    Ok(rules)
+}
+
+fn rule(path: &str, place: usize, written: &StabilityChecker) -> Result<CheckRule, IhpaError> {
+    let StabilityChecker {
+        name,
+        kind,
+        stabilization_action,
+        cool_down_seconds,
+        metrics,
+        pods_ready,
+        error_rate,
+        external,
+    } = written;
+    let action = match stabilization_action.as_str() {
+        "Pause" => Action::Pause,
+        "Rollback" => Action::Rollback,
+        given => {
+            let problem = Problem::word(given, "Pause or Rollback");
+            return at(format!("{path}.stabilizationAction"), Err(problem));
+        }
+    };
+    let cool_down = Problem::number(cool_down_seconds.unwrap_or(0), 0, LONGEST);
+    let cool_down = at(format!("{path}.coolDownSeconds"), cool_down)?;
+    let parts = (metrics, pods_ready, error_rate, external);
+    let criteria = match (kind.as_str(), parts) {
+        ("Metrics", (Some(check), None, None, None)) => {
+            of_metrics(&format!("{path}.metrics"), check)?
+        }
+        ("PodsReady", (None, check, None, None)) => {
+            let check = check.clone().unwrap_or_default();
+            vec![of_pods(&format!("{path}.podsReady"), &check)?]
+        }
+        ("ErrorRate", (None, None, Some(check), None)) => {
+            vec![of_errors(&format!("{path}.errorRate"), check)?]
+        }
+        ("External", (None, None, None, Some(check))) => {
+            vec![of_external(&format!("{path}.external"), check)?]
+        }
+        (given, _) => {
+            let accepted = "Metrics with metrics, PodsReady with podsReady or nothing, ErrorRate with \
+                            errorRate, or External with external, each alone";
+            return at(path, Err(Problem::word(given, accepted)));
+        }
+    };
+    let own_name = external.as_ref().map(|external| external.name.clone());
+    let name = name.clone().or(own_name);
+    Ok(CheckRule {
+        checker: Checker {
+            name: name.unwrap_or_else(|| format!("{}-{}", kind.to_ascii_lowercase(), place + 1)),
+            action,
+            cool_down: SignedDuration::from_secs(cool_down),
+        },
+        criteria,
+    })
+}
+
+fn of_metrics(path: &str, check: &MetricsCheck) -> Result<Vec<Criterion>, IhpaError> {
+    let path = format!("{path}.metrics");
+    at(
+        &*path,
+        Problem::within(check.metrics.len(), 1, MOST_METRICS_OF_CHECK),
+    )?;
+    let places = check.metrics.iter().enumerate();
+    let criteria = places.map(|(place, one)| of_metric(&format!("{path}[{place}]"), one));
+    criteria.collect()
+}
+
+fn of_metric(path: &str, written: &Value) -> Result<Criterion, IhpaError> {
+    let ObservedMetric { signal, target } = metrics::one_of(path, written)?;
+    let operator = match written["operator"].as_str() {
+        None => Operator::default(),
+        Some(text) => {
+            let read = text.parse();
+            let refused = |_| Problem::word(text, "==, >, <, >= or <=");
+            at(format!("{path}.operator"), read.map_err(refused))?
+        }
+    };
+    let milli = match target {
+        Target::Utilization(percent) => i64::from(percent) * 1000,
+        Target::AverageValue(milli) | Target::Value(milli) => milli,
+    };
+    let name = written["name"].as_str().map(str::to_owned);
+    let bound = MetricBound {
+        metric: name.unwrap_or_else(|| signal.label()),
+        operator,
+        milli,
+    };
+    Ok(Criterion::Metric {
+        signal,
+        target,
+        bound,
+    })
+}
+
+fn of_pods(path: &str, check: &PodsReadyCheck) -> Result<Criterion, IhpaError> {
+    let PodsReadyCheck {
+        min_percent,
+        within_seconds,
+    } = *check;
+    let percent = Problem::number(i64::from(min_percent.unwrap_or(100)), 1, 100);
+    let percent = at(format!("{path}.minPercent"), percent)?;
+    let within = Problem::number(within_seconds.unwrap_or(READY_WITHIN), 0, LONGEST);
+    let within = at(format!("{path}.withinSeconds"), within)?;
+    Ok(Criterion::PodsReady(PodsReady {
+        percent: u8::try_from(percent).unwrap_or(100),
+        within: SignedDuration::from_secs(within),
+    }))
+}
+
+fn of_errors(path: &str, check: &ErrorRateCheck) -> Result<Criterion, IhpaError> {
+    let ErrorRateCheck {
+        errors,
+        requests,
+        max_percent,
+    } = check;
+    let query = |field: &str, text: &str| {
+        let query = promql(text).map(|query| Signal::PromQl(PromQl::own(query)));
+        let refused = || Problem::Metric("PromQL of at most 2048 bytes");
+        at(format!("{path}.{field}"), query.ok_or_else(refused))
+    };
+    let share = max_percent
+        .strip_suffix('%')
+        .and_then(|percent| percent.parse::<f64>().ok())
+        .and_then(|percent| Ratio::share(percent / 100.0).ok());
+    let refused = || {
+        Problem::word(
+            max_percent,
+            "a percentage above 0%, at most 100%, such as 0.5%",
+        )
+    };
+    let most = at(format!("{path}.maxPercent"), share.ok_or_else(refused))?;
+    Ok(Criterion::ErrorRate {
+        errors: query("errors", errors)?,
+        requests: query("requests", requests)?,
+        rule: ErrorRate { most },
+    })
+}
+
+fn of_external(path: &str, check: &ExternalChecker) -> Result<Criterion, IhpaError> {
+    let ExternalChecker {
+        name,
+        service,
+        url,
+        audience,
+        timeout_seconds,
+        config,
+    } = check;
+    let endpoint = match (service, url) {
+        (Some(service), None) => of_service(&format!("{path}.service"), service)?,
+        (None, Some(url)) if url.starts_with("https://") || url.starts_with("http://") => {
+            Endpoint::Url(url.clone())
+        }
+        (None, Some(url)) => {
+            let problem = Problem::word(url, "an address that begins with https:// or http://");
+            return at(format!("{path}.url"), Err(problem));
+        }
+        _ => return at(path, Err(Problem::Missing("either service or url"))),
+    };
+    let timeout = Problem::number(timeout_seconds.unwrap_or(ANSWER_WITHIN), 1, ANSWER_LONGEST);
+    let timeout = at(format!("{path}.timeoutSeconds"), timeout)?;
+    Ok(Criterion::External(ExternalCheck {
+        name: name.clone(),
+        endpoint,
+        audience: audience.clone(),
+        timeout: SignedDuration::from_secs(timeout),
+        config: config.clone(),
+    }))
+}
+
+fn of_service(path: &str, service: &CheckService) -> Result<Endpoint, IhpaError> {
+    let CheckService {
+        name,
+        port,
+        path: asked,
+    } = service;
+    let port = Problem::number(i64::from(*port), 1, 65_535);
+    let port = at(format!("{path}.port"), port)?;
+    let asked = asked.clone().unwrap_or_else(|| "/".to_owned());
+    if !asked.starts_with('/') || asked.contains(char::is_whitespace) {
+        let problem = Problem::word(&asked, "a path that begins with /");
+        return at(format!("{path}.path"), Err(problem));
+    }
+    Ok(Endpoint::Service {
+        name: name.clone(),
+        port: u16::try_from(port).unwrap_or_default(),
+        path: asked,
+    })
+}

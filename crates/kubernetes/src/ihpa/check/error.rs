@@ -1,0 +1,113 @@
+//! What is wrong with a spec, and where.
+
+use evenkeel_core::scaling::BoundsError;
+
+use crate::cron_hpa::CronHpaError;
+use crate::excerpt::excerpt;
+use crate::portrait_data::PortraitDataError;
+
+/// The characters of a refused text that are repeated.
+const EXCERPT: usize = 60;
+
+/// A spec that is not accepted, with the path of what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IhpaError {
+    /// Windows that are not accepted, whose error has its own path.
+    #[error(transparent)]
+    Cron(#[from] CronHpaError),
+    /// A count that is not accepted, whose error has its own path.
+    #[error(transparent)]
+    Data(#[from] PortraitDataError),
+    /// Anything else.
+    #[error("{path}: {problem}")]
+    At { path: String, problem: Problem },
+}
+
+/// What is wrong at a place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error(transparent)]
+    Bounds(#[from] BoundsError),
+    /// A text that is not accepted.
+    #[error("{given:?} is not accepted: {accepted}")]
+    Word {
+        given: String,
+        accepted: &'static str,
+    },
+    /// Something that has to be there is not.
+    #[error("is missing; accepted: {0}")]
+    Missing(&'static str),
+    /// Too few or too many.
+    #[error("there are {count}; accepted: {least} to {most}")]
+    Count {
+        count: usize,
+        least: usize,
+        most: usize,
+    },
+    /// Two have one name.
+    #[error("{0:?} is there twice; accepted: each once")]
+    Twice(String),
+    /// A number outside of its range.
+    #[error("{given} is not accepted: {least} to {most}")]
+    Number { given: i64, least: i64, most: i64 },
+    /// A metric that is not accepted.
+    #[error("accepted: {0}")]
+    Metric(&'static str),
+    /// The forecast is of other metrics than the reactive portrait.
+    #[error(
+        "are others than those of the reactive portrait; accepted: none, which forecasts those"
+    )]
+    OtherMetrics,
+}
+
+impl Problem {
+    pub(super) fn word(given: &str, accepted: &'static str) -> Self {
+        Self::Word {
+            given: excerpt(given, EXCERPT),
+            accepted,
+        }
+    }
+
+    pub(super) const fn within(count: usize, least: usize, most: usize) -> Result<(), Self> {
+        if count < least || count > most {
+            return Err(Self::Count { count, least, most });
+        }
+        Ok(())
+    }
+
+    /// A number that lies in its range.
+    pub(super) fn number(given: i64, least: i64, most: i64) -> Result<i64, Self> {
+        if given < least || given > most {
+            return Err(Self::Number { given, least, most });
+        }
+        Ok(given)
+    }
+}
+
+impl IhpaError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Cron(error) => error.reason(),
+            Self::Data(error) => error.reason(),
+            Self::At { problem, .. } => match problem {
+                Problem::Bounds(error) => error.reason(),
+                Problem::Word { .. } => "NotAccepted",
+                Problem::Missing(_) => "Missing",
+                Problem::Count { .. } => "TooMany",
+                Problem::Twice(_) => "SameName",
+                Problem::Number { .. } => "Number",
+                Problem::Metric(_) | Problem::OtherMetrics => "Metric",
+            },
+        }
+    }
+}
+
+/// Adds the path to what is wrong there.
+pub(super) fn at<T>(path: impl Into<String>, result: Result<T, Problem>) -> Result<T, IhpaError> {
+    result.map_err(|problem| IhpaError::At {
+        path: path.into(),
+        problem,
+    })
+}

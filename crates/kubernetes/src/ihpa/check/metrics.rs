@@ -1,0 +1,77 @@
+//! Metrics as an HPA has them, and PromQL beside them, held to what can be followed.
+
+use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::signal::{PromQl, Signal, Target};
+use evenkeel_core::units::Quantity;
+use serde_json::{Value, json};
+
+use super::error::{IhpaError, Problem, at};
+use crate::autoscaler::{Metrics, ObservedMetric};
+use crate::load_query::promql;
+use crate::portrait_spec::MOST_METRICS;
+
+/// The metrics that are accepted, for messages.
+const ACCEPTED: &str = "a metric of autoscaling/v2 (Resource, ContainerResource, Pods, Object or External) \
+    with a target above zero, or type PromQL with promQL.query and promQL.target.averageValue or value";
+
+/// The metrics of a portrait that Evenkeel makes, at a path.
+pub(super) fn all(path: &str, written: &[Value]) -> Result<Metrics, IhpaError> {
+    at(path, Problem::within(written.len(), 0, MOST_METRICS))?;
+    let mut metrics: Vec<MetricSpec> = Vec::new();
+    for (place, one) in written.iter().enumerate() {
+        let path = format!("{path}[{place}]");
+        let ObservedMetric { signal, target } = one_of(&path, one)?;
+        let is_there =
+            |known: &MetricSpec| matches!(known, MetricSpec::Known(of, _) if *of == signal);
+        if metrics.iter().any(is_there) {
+            return at(path, Err(Problem::Twice(signal.to_string())));
+        }
+        metrics.push(MetricSpec::new(signal, target));
+    }
+    Ok(Metrics(metrics))
+}
+
+/// One metric with its target.
+pub(super) fn one_of(path: &str, written: &Value) -> Result<ObservedMetric, IhpaError> {
+    let mut written = written.clone();
+    write_amounts_as_text(&mut written);
+    let found = if written["type"] == "PromQL" {
+        query(&written["promQL"])
+    } else {
+        observed(&written)
+    };
+    at(path, found.ok_or(Problem::Metric(ACCEPTED)))
+}
+
+/// Writes amounts that are whole numbers as text, as the API server does with those of an HPA.
+fn write_amounts_as_text(metric: &mut Value) {
+    let sources = metric.as_object_mut().into_iter().flatten();
+    for (_, source) in sources.filter(|(_, source)| source["target"].is_object()) {
+        for field in ["averageValue", "value"] {
+            if let Some(number) = source["target"][field].as_i64() {
+                source["target"][field] = json!(number.to_string());
+            }
+        }
+    }
+}
+
+fn observed(written: &Value) -> Option<ObservedMetric> {
+    let metrics: Metrics = serde_json::from_value(json!([written])).ok()?;
+    metrics.observed().next()
+}
+
+fn query(written: &Value) -> Option<ObservedMetric> {
+    let query = promql(written["query"].as_str()?)?;
+    let amount = |field: &str| {
+        let text = written["target"][field].as_str()?;
+        let milli = text.parse::<Quantity>().ok()?.milli_value();
+        (milli > 0).then_some(milli)
+    };
+    let target = amount("averageValue")
+        .map(Target::AverageValue)
+        .or_else(|| amount("value").map(Target::Value))?;
+    Some(ObservedMetric {
+        signal: Signal::PromQl(PromQl::own(query)),
+        target,
+    })
+}

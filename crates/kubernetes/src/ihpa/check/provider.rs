@@ -1,0 +1,239 @@
+//! The providers of portraits.
+
+use std::collections::{HashMap, HashSet};
+
+use evenkeel_core::scaling::hpa::{Behavior, BehaviorSpec};
+use evenkeel_core::scaling::portrait::{Portrait, Replicas};
+use evenkeel_core::units::Quantity;
+
+use super::error::{IhpaError, Problem, at};
+use super::metrics;
+use crate::behavior_text;
+use crate::ihpa::rules::{Predictive, Provider, Reactive, Source};
+use crate::ihpa::spec::PortraitProvider;
+use crate::portrait_spec::{
+    EXTERNAL_JOB, FORECAST, ForecastAlgorithm, KUBE_HPA, KubeHpaAlgorithm, PREDICTIVE,
+    PortraitSpec, REACTIVE,
+};
+use crate::scaling_policy::Predict;
+use crate::traffic_query;
+
+/// The algorithms that Evenkeel knows, for messages.
+const ALGORITHMS: &str = "KubeHPA for a Reactive portrait, Forecast for a Predictive one, ExternalJob, or \
+    any with an externalGeneratorName";
+
+/// The longest type of a portrait, which is part of the name of an object.
+const LONGEST_TYPE: usize = 32;
+
+pub(super) fn all(path: &str, written: &[PortraitProvider]) -> Result<Vec<Provider>, IhpaError> {
+    let mut named: HashMap<String, usize> = HashMap::new();
+    let mut types = HashSet::new();
+    let mut providers = Vec::new();
+    for (place, one) in written.iter().enumerate() {
+        let path = format!("{path}[{place}]");
+        let source = source(&path, one)?;
+        let kind = match &one.dynamic {
+            Some(dynamic) if one.kind == "Dynamic" => dynamic.portrait_type.to_ascii_lowercase(),
+            _ => one.kind.to_ascii_lowercase(),
+        };
+        if one.kind == "Dynamic" && !types.insert(kind.clone()) {
+            let path = format!("{path}.dynamic.portraitType");
+            return at(path, Err(Problem::Twice(kind)));
+        }
+        let count = named.entry(kind.clone()).or_default();
+        *count += 1;
+        let name = match *count {
+            1 => kind,
+            count => format!("{kind}-{count}"),
+        };
+        providers.push(Provider {
+            name: name.into(),
+            priority: one.priority,
+            source,
+        });
+    }
+    one_set_of_metrics(path, written, &providers)?;
+    Ok(providers)
+}
+
+fn source(path: &str, written: &PortraitProvider) -> Result<Source, IhpaError> {
+    let PortraitProvider {
+        kind,
+        priority: _,
+        constant,
+        cron,
+        dynamic,
+    } = written;
+    let replicas = match (kind.as_str(), constant, cron, dynamic) {
+        ("Static", Some(constant), None, None) => Replicas::Static(constant.check(path)?),
+        ("Cron", None, Some(cron), None) => Replicas::Cron(cron.check(&format!("{path}.cron"))?),
+        ("Dynamic", None, None, Some(dynamic)) => {
+            return of_dynamic(&format!("{path}.dynamic"), dynamic);
+        }
+        _ => {
+            let accepted =
+                "Static with static, Cron with cron, or Dynamic with dynamic, each alone";
+            return at(path, Err(Problem::word(kind, accepted)));
+        }
+    };
+    Ok(Source::Portrait(Portrait {
+        replicas,
+        expires: None,
+    }))
+}
+
+fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
+    let portrait_type = spec.portrait_type.as_str();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let is_name = (1..=LONGEST_TYPE).contains(&portrait_type.len())
+        && portrait_type.bytes().all(plain)
+        && !portrait_type.starts_with('-')
+        && !portrait_type.ends_with('-');
+    if !is_name {
+        let accepted = "letters, digits and - between them, at most 32, such as Predictive";
+        let problem = Problem::word(portrait_type, accepted);
+        return at(format!("{path}.portraitType"), Err(problem));
+    }
+    let algorithm = &spec.algorithm;
+    match (algorithm.kind.as_str(), portrait_type) {
+        _ if spec.external_generator_name.is_some() => Ok(external(spec)),
+        (EXTERNAL_JOB, _) => {
+            crate::portrait_job::check(spec).map_err(|problem| IhpaError::At {
+                path: format!("{path}.algorithm.externalJob{}", problem.path),
+                problem: Problem::Metric(problem.accepted),
+            })?;
+            Ok(external(spec))
+        }
+        (KUBE_HPA, REACTIVE) => {
+            let metrics = metrics::all(&format!("{path}.metrics"), &spec.metrics)?;
+            let kube_hpa = algorithm.kube_hpa.as_ref();
+            let behavior = kube_hpa
+                .map(|written| behavior(&format!("{path}.algorithm.kubeHPA"), written))
+                .transpose()?;
+            Ok(Source::Reactive(Reactive {
+                metrics,
+                behavior: behavior.flatten(),
+            }))
+        }
+        (FORECAST, PREDICTIVE) => predictive(path, spec).map(Source::Predictive),
+        (given, _) => {
+            let path = format!("{path}.algorithm.type");
+            at(path, Err(Problem::word(given, ALGORITHMS)))
+        }
+    }
+}
+
+fn external(spec: &PortraitSpec) -> Source {
+    let portrait_type = spec.portrait_type.clone();
+    Source::External { portrait_type }
+}
+
+/// The rules of an HPA, with a tolerance for both directions where they do not say one.
+fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, IhpaError> {
+    let KubeHpaAlgorithm {
+        tolerance,
+        behavior,
+    } = written;
+    let rules = behavior.as_ref().map(|written| {
+        let rules = behavior_text::read(written);
+        let refused = || Problem::Metric(behavior_text::ACCEPTED);
+        at(format!("{path}.behavior"), rules.ok_or_else(refused))
+    });
+    let rules = rules.transpose()?;
+    let Some(text) = tolerance else {
+        return Ok(rules);
+    };
+    let read = text.parse::<Quantity>().ok();
+    let accepted = read.filter(|tolerance| (0..=1_000_000).contains(&tolerance.milli_value()));
+    let refused = || Problem::word(text, "a share of the target, such as \"0.1\"");
+    let tolerance = at(format!("{path}.tolerance"), accepted.ok_or_else(refused))?;
+    let mut rules = rules.unwrap_or_else(|| BehaviorSpec::default().defaulted());
+    for direction in [&mut rules.scale_up, &mut rules.scale_down] {
+        direction.tolerance.get_or_insert_with(|| tolerance.clone());
+    }
+    Ok(Some(rules))
+}
+
+fn predictive(path: &str, spec: &PortraitSpec) -> Result<Predictive, IhpaError> {
+    let default = ForecastAlgorithm::default();
+    let ForecastAlgorithm {
+        model,
+        risk,
+        scale_down,
+        predict_memory,
+        traffic,
+    } = spec.algorithm.forecast.as_ref().unwrap_or(&default);
+    let path_of = |field: &str| format!("{path}.algorithm.forecast.{field}");
+    let predict = model.as_deref().map(|word| {
+        let read: Option<Predict> = word.parse().ok();
+        let read = read.filter(|model| *model != Predict::Off);
+        at(
+            path_of("model"),
+            read.ok_or_else(|| {
+                let accepted = "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net or traffic";
+                Problem::word(word, accepted)
+            }),
+        )
+    });
+    let risk = risk.as_deref().map(|text| {
+        let accepted = evenkeel_core::scaling::Risk::ACCEPTED;
+        let refused = |_| Problem::word(text, accepted);
+        at(path_of("risk"), text.parse().map_err(refused))
+    });
+    let scale_down = scale_down.as_deref().map(|text| {
+        let accepted = evenkeel_core::scaling::ScaleDown::ACCEPTED;
+        let refused = |_| Problem::word(text, accepted);
+        at(path_of("scaleDown"), text.parse().map_err(refused))
+    });
+    let traffic = (!traffic.is_empty()).then(|| {
+        let read = traffic_query::parse(&traffic.join("\n"));
+        let read = read.filter(|read| read.signals().len() == traffic.len());
+        let refused = || Problem::Metric(traffic_query::ACCEPTED);
+        at(path_of("traffic"), read.ok_or_else(refused))
+    });
+    let traffic = traffic.transpose()?;
+    let predict = predict.transpose()?.unwrap_or_default();
+    if predict == Predict::Traffic && traffic.is_none() {
+        let problem = Problem::Missing("the traffic that model traffic goes by");
+        return at(path_of("traffic"), Err(problem));
+    }
+    let metrics =
+        (!spec.metrics.is_empty()).then(|| metrics::all(&format!("{path}.metrics"), &spec.metrics));
+    Ok(Predictive {
+        metrics: metrics.transpose()?,
+        predict,
+        risk: risk.transpose()?,
+        scale_down: scale_down.transpose()?,
+        predict_memory: *predict_memory,
+        traffic,
+    })
+}
+
+/// Refuses a forecast of other metrics than those that the reactive portrait scales by: a target has one set of
+/// loads, and a forecast of more would scale by what nobody reacts to.
+fn one_set_of_metrics(
+    path: &str,
+    written: &[PortraitProvider],
+    providers: &[Provider],
+) -> Result<(), IhpaError> {
+    let reactive = providers.iter().find_map(|one| match &one.source {
+        Source::Reactive(reactive) => Some(&reactive.metrics),
+        _ => None,
+    });
+    let Some(reactive) = reactive else {
+        return Ok(());
+    };
+    debug_assert_eq!(written.len(), providers.len());
+    for (place, one) in providers.iter().enumerate() {
+        if let Source::Predictive(Predictive {
+            metrics: Some(metrics),
+            ..
+        }) = &one.source
+            && metrics != reactive
+        {
+            let path = format!("{path}[{place}].dynamic.metrics");
+            return at(path, Err(Problem::OtherMetrics));
+        }
+    }
+    Ok(())
+}
