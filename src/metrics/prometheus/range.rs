@@ -211,7 +211,7 @@ impl PrometheusSource {
     fn text_of(&self, resource: Resource, workloads: &Workloads<'_>) -> Option<String> {
         let whole = self.text(Query::Pod(resource))?;
         let narrowed = self.built_in[resource].as_ref();
-        let matchers = self.matchers.with_cadvisor(&workloads.matchers());
+        let matchers = self.matchers.with_pods(&workloads.matchers());
         Some(narrowed.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
     }
 
