@@ -52,6 +52,7 @@ impl Writes {
             | Purpose::OverloadEvent
             | Purpose::DeletionCost
             | Purpose::DeletionCostEvent
+            | Purpose::DiskIoEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

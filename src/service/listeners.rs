@@ -8,14 +8,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::parts::{Instruments, Parts, Tasks};
 use crate::certificates::CertificateProvider;
+use crate::config::Config;
 use crate::dashboard;
 use crate::external_metrics::{Access, CallerHeaders, ExternalMetrics, FrontProxy};
 use crate::server::tls::CertificateStore;
 use crate::server::{
-    Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, ScrapeAccess,
-    Transport,
+    self, Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, Readiness,
+    ScrapeAccess, Transport,
 };
-use crate::telemetry;
+use crate::telemetry::{self, Registry};
 
 /// The page of all parts' metrics.
 pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
@@ -66,6 +67,31 @@ pub(super) fn open_metrics(
     let listener = plain(parts, settings.metrics, ListenerSettings::for_metrics())?;
     let router = page.clone().into_router(ScrapeAccess::Everybody);
     spawn(listener, router, drain, tasks);
+    Ok(())
+}
+
+/// Serves `/livez`, `/readyz` and `/metrics` of a process that serves nothing else, to whoever reaches it:
+/// the signer's name no tenant, and a policy of the network stands before the agents'.
+pub(super) fn alone(
+    config: &Config,
+    registry: Registry,
+    readiness: Readiness,
+    drain: &Drain,
+    tasks: &mut Tasks,
+) -> anyhow::Result<()> {
+    let metrics = server::Metrics::default();
+    let bind =
+        |address, settings| Listener::bind(address, settings, Transport::Plain, metrics.clone());
+    let for_kubelet = bind(config.server.http, ListenerSettings::for_probes())?;
+    let for_prometheus = bind(config.server.metrics, ListenerSettings::for_metrics())?;
+    let probes = Probes {
+        readiness,
+        shutdown: drain.observer(),
+    };
+    let page = MetricsPage::new(Arc::new(registry));
+    let page = page.into_router(ScrapeAccess::Everybody);
+    spawn(for_kubelet, probes.into_router(), drain, tasks);
+    spawn(for_prometheus, page, drain, tasks);
     Ok(())
 }
 

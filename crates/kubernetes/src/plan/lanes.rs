@@ -45,6 +45,7 @@ impl Lane {
             | Purpose::ScalingEvent
             | Purpose::OverloadEvent
             | Purpose::DeletionCostEvent
+            | Purpose::DiskIoEvent
             | Purpose::Configuration => Self::Events,
         }
     }

@@ -105,6 +105,8 @@ pub enum Purpose {
     DeletionCost,
     /// An Event tells which Pods go first, or why none were given a cost.
     DeletionCostEvent,
+    /// An Event tells of a limit of disk I/O that was set, or why none is.
+    DiskIoEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -126,6 +128,7 @@ impl Purpose {
             Self::OverloadEvent => "overload_event",
             Self::DeletionCost => "deletion_cost",
             Self::DeletionCostEvent => "deletion_cost_event",
+            Self::DiskIoEvent => "disk_io_event",
             Self::Configuration => "configuration",
         }
     }
