@@ -4,6 +4,7 @@
 //! JSON or YAML for programs. The exit code is 0 when the work is done, 1 when it failed, and 2
 //! when the call, an input file or the configuration is wrong.
 
+mod agent;
 mod ahp;
 #[cfg(feature = "sandbox")]
 mod assess;
@@ -68,6 +69,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Args>),
+    Agent(Box<agent::Args>),
     #[cfg(feature = "sandbox")]
     Dev(Box<dev::Args>),
     Classify(classify::Args),
@@ -113,6 +115,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
+        Command::Agent(args) => agent::run(*args),
         #[cfg(feature = "sandbox")]
         Command::Dev(args) => dev::run(&args),
         Command::Classify(args) => classify::run(args),

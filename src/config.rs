@@ -4,6 +4,7 @@
 //! knows that there is a file. All problems that can be found are reported at once, each with what
 //! brought the value, the path of the field and what is accepted.
 
+mod agent;
 mod capacities;
 mod certificates;
 mod check;
@@ -86,6 +87,8 @@ pub struct Config {
     pub writer: writer::Settings,
     /// Pauses between the wakes of Pods that were refused.
     pub wake: plan::wake::Settings,
+    /// Limits that the agents of the nodes set.
+    pub agent: crate::agent::Settings,
     pub log: LogSettings,
     /// The way to the cluster; from the command line, not from the file.
     pub connection: Connection,
@@ -191,6 +194,7 @@ impl Config {
             leader_election,
             writer,
             wake,
+            agent,
             log,
         } = &file;
         check.equal("apiVersion", api_version, API_VERSION);
@@ -230,6 +234,7 @@ impl Config {
             writer: writer.check(&leader_election.timing, check),
             leader_election,
             wake: wake.check(check),
+            agent: agent.check(check),
             log: log.check(check),
             connection: Connection::default(),
             unknown_variables: layered.unknown_variables.clone(),

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod aggregation;
 pub mod api;
 pub mod certificates;

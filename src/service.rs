@@ -4,6 +4,7 @@
 //! answer from the first moment, the HTTPS listener once there is a certificate, and readiness
 //! follows when every kind of object has been listed.
 
+mod agent;
 mod background;
 mod client;
 mod descriptors;
@@ -19,6 +20,7 @@ use anyhow::Context as _;
 use futures::Stream;
 use tokio_util::sync::CancellationToken;
 
+pub use self::agent::{NodeAgent, watch_node};
 pub use self::ending::Ending;
 use self::listeners::Ends;
 use self::parts::{Parts, Tasks};

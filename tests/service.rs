@@ -25,6 +25,7 @@ mod edges {
     mod external_metrics;
     mod kubelets;
     mod manifests;
+    mod metrics_agent;
     mod metrics_faults;
     mod metrics_prometheus;
     mod metrics_provider;

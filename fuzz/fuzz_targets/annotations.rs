@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_kubernetes::annotations::{
-    DISK_IO, EGRESS_BANDWIDTH, ENABLED, HEADROOM, INGRESS_BANDWIDTH, NETWORK_IO, NO_HEADROOM,
+    DISK_IO, DISK_IO_LIMIT, EGRESS_BANDWIDTH, ENABLED, HEADROOM, INGRESS_BANDWIDTH, NETWORK_IO, NO_HEADROOM,
     PROFILE_THRESHOLD, RELAX_AFTER, SKIP,
 };
 use evenkeel_kubernetes::demand::demand;
@@ -14,7 +14,7 @@ use evenkeel_kubernetes::pod::Pod;
 use libfuzzer_sys::fuzz_target;
 
 /// One value a line, in this order.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     ENABLED,
     HEADROOM,
     PROFILE_THRESHOLD,
@@ -25,6 +25,7 @@ const KEYS: [&str; 10] = [
     SKIP,
     INGRESS_BANDWIDTH,
     EGRESS_BANDWIDTH,
+    DISK_IO_LIMIT,
 ];
 
 fuzz_target!(|text: &str| {

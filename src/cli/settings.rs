@@ -43,10 +43,11 @@ impl From<ConnectionArgs> for Connection {
 }
 
 /// Variables that name arguments rather than fields of the configuration.
-const ARGUMENT_VARIABLES: [&str; 3] = [
+const ARGUMENT_VARIABLES: [&str; 4] = [
     "EVENKEEL_CONFIG",
     "EVENKEEL_KUBECONFIG",
     "EVENKEEL_NAMESPACE",
+    "EVENKEEL_NODE",
 ];
 
 impl ConfigArgs {

@@ -54,6 +54,8 @@ pub enum Identity {
     Signer,
     /// The clean-up, which puts back bounds that nobody holds any more.
     CleanUp,
+    /// The agents of the nodes.
+    NodeAgent,
     /// What kubelets are asked as; no Pod runs by it.
     Kubelets,
 }
@@ -66,6 +68,7 @@ impl Identity {
             Self::Service => "evenkeel",
             Self::Signer => "evenkeel-signer",
             Self::CleanUp => "evenkeel-restore",
+            Self::NodeAgent => "evenkeel-agent",
             Self::Kubelets => "evenkeel-kubelets",
         }
     }
@@ -140,6 +143,23 @@ pub fn restoring() -> Vec<Access<'static>> {
     ];
     let bounded = BOUNDED.map(right).into_iter();
     bounded.chain(tainted).chain(on_pods).collect()
+}
+
+/// Everything that the agent of a node asks of the API server, `evenkeel agent`: the Pods of its node, to
+/// which no right can be limited, the namespaces that have opted in, and Events about limits.
+#[must_use]
+pub const fn of_agents() -> [Access<'static>; 3] {
+    const fn right(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
+        Access {
+            identity: Identity::NodeAgent,
+            ..everywhere(kind, verbs)
+        }
+    }
+    [
+        right(Kind::Pod, &["list", "watch"]),
+        right(Kind::Namespace, &["list", "watch"]),
+        right(Kind::Event, &["create"]),
+    ]
 }
 
 /// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its

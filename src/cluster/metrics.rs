@@ -113,6 +113,22 @@ pub struct Metrics {
 impl Metrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
+        self.register_watches(registry);
+        registry.register(
+            "scaling_kinds",
+            "1 for how the cluster serves a kind of scaling.kinds",
+            self.custom_kinds.clone(),
+        );
+        registry.register(
+            "second_scheduler_alive",
+            "1 while the second scheduler renews its Lease, so that Pods are given to it",
+            self.second_scheduler.clone(),
+        );
+        self.register_nodes(registry);
+    }
+
+    /// Makes the families of the watches part of what `/metrics` shows, for whoever has no node table.
+    pub(crate) fn register_watches(&self, registry: &mut Registry) {
         registry.register(
             "watch_events",
             "Events of the watches by kind of object and outcome",
@@ -128,16 +144,9 @@ impl Metrics {
             "1 while the API server refuses to let a kind be listed or watched",
             self.refused.clone(),
         );
-        registry.register(
-            "scaling_kinds",
-            "1 for how the cluster serves a kind of scaling.kinds",
-            self.custom_kinds.clone(),
-        );
-        registry.register(
-            "second_scheduler_alive",
-            "1 while the second scheduler renews its Lease, so that Pods are given to it",
-            self.second_scheduler.clone(),
-        );
+    }
+
+    fn register_nodes(&self, registry: &mut Registry) {
         registry.register(
             "metrics_nodes",
             "Nodes by how fresh the measurement of a resource is",

@@ -16,7 +16,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
-use kube::Client;
+use kube::runtime::watcher::Config;
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
 use tokio::task::{Id, JoinSet};
 
 use super::metrics::Metrics;
@@ -33,8 +35,7 @@ use evenkeel_kubernetes::watched::{
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
-#[cfg(feature = "sandbox")]
-pub(crate) use object::WatchedObject;
+pub(crate) use object::{Picture, WatchedObject};
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
 /// Evenkeel's own.
@@ -57,6 +58,13 @@ pub struct Watches {
     tasks: JoinSet<()>,
     /// The kinds by the names that metrics and logs have for them.
     kinds: HashMap<Id, String>,
+}
+
+/// A kind with the picture that its watch feeds.
+pub(crate) struct Watched<'a, P> {
+    pub(crate) kind: Kind,
+    pub(crate) picture: &'a P,
+    pub(crate) metrics: &'a Metrics,
 }
 
 /// A watch that is at work no more, though none should end. What it fed would grow old in silence.
@@ -158,6 +166,33 @@ impl Watches {
             });
         }
         all
+    }
+
+    /// Adds the watch of the objects of a kind that `config` selects, which feeds any picture.
+    pub(crate) fn follow<K, P>(&mut self, client: &Client, config: Config, watched: Watched<'_, P>)
+    where
+        P: Picture + Clone + Send + Sync + 'static,
+        K: WatchedObject<P>
+            + Resource<DynamicType = ()>
+            + Clone
+            + std::fmt::Debug
+            + DeserializeOwned
+            + Send
+            + 'static,
+    {
+        let Watched {
+            kind,
+            picture,
+            metrics,
+        } = watched;
+        let watch = Watch {
+            kind,
+            state: picture.clone(),
+            metrics: metrics.clone(),
+            warned: RateLimited::default(),
+        };
+        let client = client.clone();
+        self.add(kind, |_| follow::selected::<K, P>(client, config, watch));
     }
 
     /// Waits for the first watch that ends; for ever while all are at work.

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::AgentSection;
 use super::certificates::CertificatesSection;
 use super::metrics::MetricsSection;
 use super::metrics_provider::MetricsProviderSection;
@@ -42,6 +43,7 @@ pub struct File {
     pub(super) leader_election: LeaderElectionSection,
     pub(super) writer: WriterSection,
     pub(super) wake: WakeSection,
+    pub(super) agent: AgentSection,
     pub(super) log: LogSection,
 }
 
@@ -63,6 +65,7 @@ impl Default for File {
             leader_election: LeaderElectionSection::default(),
             writer: WriterSection::default(),
             wake: WakeSection::default(),
+            agent: AgentSection::default(),
             log: LogSection::default(),
         }
     }

@@ -1,6 +1,7 @@
 #![allow(clippy::float_cmp)] // the values are read, not computed
 
 use std::path::Path;
+use std::time::Duration;
 
 use evenkeel_kubernetes::plan::election::Timing;
 use evenkeel_kubernetes::plan::scaling::Queries;
@@ -12,7 +13,7 @@ use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::placement::node_table::Forecasting;
 use evenkeel_core::scaling::{Mode, Risk};
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::Predict;
 use evenkeel_kubernetes::taint::TaintEffect;
 use jiff::SignedDuration;
@@ -161,6 +162,12 @@ fn every_field_of_the_complete_example_is_read() {
         crate::certificates::Serving::Files(_)
     ));
     assert!(matches!(&config.metrics.source, Source::Replay(replay) if replay.speed.get() == 60.0));
+    let agent = crate::agent::Settings {
+        limits: crate::agent::Limits::Off,
+        least: BytesPerSecond(5_000_000),
+        interval: Duration::from_secs(30),
+    };
+    assert_eq!(config.agent, agent);
     // What the example leaves out would be untested, so it leaves out nothing.
     let written: Value = serde_saphyr::from_str(yaml).unwrap();
     for (variable, path) in Config::variables() {
@@ -196,6 +203,13 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "certificates.selfManaged.servingSecretName",
         "other than secretName",
     ),
+    (
+        "agent: {leastLimit: 0}",
+        "agent.leastLimit",
+        "a rate above zero",
+    ),
+    ("agent: {leastLimit: slow}", "agent.leastLimit", "10MiB/s"),
+    ("agent: {limits: on}", "agent.limits", "enforce"),
     (
         "apiVersion: v1",
         "apiVersion",

@@ -92,6 +92,15 @@ impl Leadership {
             .then_some(Permit { _writing: writing })
     }
 
+    /// The right of a process that shares what it writes with nobody.
+    pub(crate) fn alone() -> Self {
+        /// Longer than any process lasts.
+        const EVER: Duration = Duration::from_hours(24 * 365 * 100);
+        let leadership = Self::default();
+        leadership.set(Some(clock::instant() + EVER));
+        leadership
+    }
+
     /// A replica that leads for an hour.
     #[cfg(test)]
     pub(crate) fn leading() -> Self {

@@ -56,6 +56,7 @@ impl Writes {
             | Purpose::ResizeEvent
             | Purpose::PodState
             | Purpose::PodStateEvent
+            | Purpose::DiskIoEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }

@@ -20,6 +20,11 @@ const DISK_UNMEASURED: &str = "\
     nodes/stats, port 10250, a certificate that metrics.kubelet.caFile signed: serverTLSBootstrap), or \
     set metrics.prometheus.queries.nodeDisk and podDisk, or metrics.disk: none";
 
+/// node_exporter is not in every cluster, and the agent is Evenkeel's own.
+const DISK_IO_UNMEASURED: &str = "\
+    diskIo is measured of no node: let Prometheus scrape node_exporter, or Evenkeel's own agents (kubectl \
+    apply -k deploy/overlays/node-agent), or set metrics.prometheus.queries.nodeDiskIo";
+
 /// The most names that a finding repeats.
 const NAMES_SHOWN: usize = 5;
 
@@ -127,6 +132,9 @@ impl fmt::Display for Finding {
             Self::ResourceUnmeasured {
                 resource: Resource::Disk,
             } => f.write_str(DISK_UNMEASURED),
+            Self::ResourceUnmeasured {
+                resource: Resource::DiskIo,
+            } => f.write_str(DISK_IO_UNMEASURED),
             Self::ResourceUnmeasured { resource } => write!(
                 f,
                 "{resource} is measured of no node: check that the exporter behind the query is \

@@ -84,7 +84,7 @@ pub(super) fn start(
         config: config.clone(),
         switch: parts.switch.clone(),
         metrics: parts.instruments.configuration.clone(),
-        queue,
+        queue: Some(queue),
         replica: parts.replica.clone(),
     };
     let reload = reload.run(cancel.clone());

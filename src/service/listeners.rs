@@ -11,15 +11,16 @@ use super::parts::{Instruments, Parts, Tasks};
 use super::provider::{self, Grpc};
 use crate::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
 use crate::certificates::CertificateProvider;
+use crate::config::Config;
 use crate::dashboard;
 use crate::external_metrics::ExternalMetrics;
 use crate::metrics_provider::{MetricsProvider, SeriesApi};
 use crate::server::tls::CertificateStore;
 use crate::server::{
-    Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, Routes,
-    ScrapeAccess, Transport,
+    self, Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, Readiness,
+    Routes, ScrapeAccess, Transport,
 };
-use crate::telemetry;
+use crate::telemetry::{self, Registry};
 use evenkeel_kubernetes::{external_metrics, series_query};
 
 /// The page of all parts' metrics.
@@ -73,6 +74,31 @@ pub(super) fn open_metrics(
     let listener = plain(parts, settings.metrics, ListenerSettings::for_metrics())?;
     let router = page.clone().into_router(ScrapeAccess::Everybody);
     spawn(listener, router, drain, tasks);
+    Ok(())
+}
+
+/// Serves `/livez`, `/readyz` and `/metrics` of a process that serves nothing else, to whoever reaches it:
+/// the signer's name no tenant, and a policy of the network stands before the agents'.
+pub(super) fn alone(
+    config: &Config,
+    registry: Registry,
+    readiness: Readiness,
+    drain: &Drain,
+    tasks: &mut Tasks,
+) -> anyhow::Result<()> {
+    let metrics = server::Metrics::default();
+    let bind =
+        |address, settings| Listener::bind(address, settings, Transport::Plain, metrics.clone());
+    let for_kubelet = bind(config.server.http, ListenerSettings::for_probes())?;
+    let for_prometheus = bind(config.server.metrics, ListenerSettings::for_metrics())?;
+    let probes = Probes {
+        readiness,
+        shutdown: drain.observer(),
+    };
+    let page = MetricsPage::new(Arc::new(registry));
+    let page = page.into_router(ScrapeAccess::Everybody);
+    spawn(for_kubelet, probes.into_router(), drain, tasks);
+    spawn(for_prometheus, page, drain, tasks);
     Ok(())
 }
 

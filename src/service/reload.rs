@@ -43,7 +43,8 @@ pub(super) struct Watch {
     pub(super) config: Config,
     pub(super) switch: WriteSwitch,
     pub(super) metrics: Metrics,
-    pub(super) queue: WriteQueue,
+    /// The way of Events; `None` where others tell of a refused file already.
+    pub(super) queue: Option<WriteQueue>,
     pub(super) replica: Replica,
 }
 
@@ -104,6 +105,9 @@ impl Watch {
     /// Tells of a refused file; the leader's Event is the one that is written.
     fn refuse(&self, error: &ConfigError) {
         tracing::warn!(%error, "the changed configuration is refused, the old one stays");
+        let Some(queue) = &self.queue else {
+            return;
+        };
         let note = format!("the configuration in force stays: {error}");
         let event = Event {
             purpose: Purpose::Configuration,
@@ -119,7 +123,7 @@ impl Watch {
             uid: String::new(),
         };
         let reporter = &self.replica.identity;
-        self.queue.put(event.at(&regarding, reporter, clock::now()));
+        queue.put(event.at(&regarding, reporter, clock::now()));
     }
 }
 
@@ -159,7 +163,7 @@ mod tests {
             config,
             switch,
             metrics: Metrics::default(),
-            queue,
+            queue: Some(queue),
             replica: Replica {
                 namespace: "keel".to_owned(),
                 identity: "evenkeel-0".to_owned(),

@@ -1,20 +1,15 @@
 //! The composition root of the signer: certificates are made and handed on, and nobody is served
 //! but probes and Prometheus.
 
-use std::sync::Arc;
-
 use anyhow::Context as _;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Tasks, lasting};
-use super::{client, descriptors, failure, led};
+use super::{client, descriptors, failure, led, listeners};
 use crate::certificates::{Serving, Signer, signer};
 use crate::config::Config;
-use crate::server::{
-    Drain, Listener, ListenerSettings, Metrics, MetricsPage, Probes, Readiness, ScrapeAccess,
-    Transport, signals,
-};
+use crate::server::{Drain, Readiness, signals};
 use crate::telemetry;
 
 /// Runs the signer until a signal.
@@ -32,11 +27,9 @@ pub async fn sign(mut config: Config) -> anyhow::Result<()> {
     let signer = signer(&config, metrics.clone()).await?;
     let drain = Drain::new(config.server.drain);
     let mut tasks = Tasks::new();
-    let (probes, scrapes) = listeners(&config, &metrics, readiness, &drain)?;
-    tasks.spawn(async move {
-        tokio::join!(probes, scrapes);
-        Ok(())
-    });
+    let mut registry = telemetry::registry();
+    metrics.register(&mut registry);
+    listeners::alone(&config, registry, readiness, &drain, &mut tasks)?;
     let cancel = CancellationToken::new();
     let signing = signer.run(move || placed.met(), cancel.clone());
     lasting(&mut tasks, "signer", &cancel, signing);
@@ -73,34 +66,4 @@ pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow:
     let led = led(config).into_iter().map(|(name, _)| name).collect();
     let settings = settings.clone();
     Ok(Signer::new(client, namespace, settings, led, metrics))
-}
-
-/// The listeners for kubelet and for Prometheus, bound. What is counted here names no tenant, so that
-/// nobody is asked who they are.
-fn listeners(
-    config: &Config,
-    signing: &signer::Metrics,
-    readiness: Readiness,
-    drain: &Drain,
-) -> anyhow::Result<(
-    impl Future<Output = ()> + use<>,
-    impl Future<Output = ()> + use<>,
-)> {
-    let metrics = Metrics::default();
-    let mut registry = telemetry::registry();
-    signing.register(&mut registry);
-    let bind =
-        |address, settings| Listener::bind(address, settings, Transport::Plain, metrics.clone());
-    let for_kubelet = bind(config.server.http, ListenerSettings::for_probes())?;
-    let for_prometheus = bind(config.server.metrics, ListenerSettings::for_metrics())?;
-    let probes = Probes {
-        readiness,
-        shutdown: drain.observer(),
-    };
-    let page = MetricsPage::new(Arc::new(registry));
-    let page = page.into_router(ScrapeAccess::Everybody);
-    Ok((
-        for_kubelet.serve(probes.into_router(), drain.observer()),
-        for_prometheus.serve(page, drain.observer()),
-    ))
 }

@@ -1376,6 +1376,144 @@ fn pods_are_taken_out_of_traffic_only_with_their_component() {
     assert_eq!(switch["value"], "on");
 }
 
+/// The one Pod of Evenkeel's that is the node's root, and mounts of its node: with nothing else to go with it.
+#[test]
+fn the_agent_of_a_node_reaches_three_of_its_files_and_has_no_capability() {
+    let Some(objects) = built("deploy/overlays/node-agent") else {
+        return;
+    };
+    let agents = find(&objects, "DaemonSet", "evenkeel-agent");
+    let pod = &agents["spec"]["template"]["spec"];
+    let container = container(agents);
+    let owner = json!({
+        "runAsUser": 0, "runAsGroup": 0, "seccompProfile": {"type": "RuntimeDefault"},
+    });
+    assert_eq!(pod["securityContext"], owner);
+    let narrow = json!({
+        "allowPrivilegeEscalation": false,
+        "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]},
+    });
+    assert_eq!(container["securityContext"], narrow);
+    for field in ["hostNetwork", "hostPID", "hostIPC", "initContainers"] {
+        assert!(pod[field].is_null(), "{field}");
+    }
+    let mounts = container["volumeMounts"].as_array().unwrap().iter();
+    let mounted: BTreeSet<_> = mounts
+        .map(|mount| {
+            let volume = named(&pod["volumes"], mount["name"].as_str().unwrap());
+            let path = volume["hostPath"]["path"].as_str().unwrap_or_default();
+            (path, mount["readOnly"] == true)
+        })
+        .collect();
+    let expected = [
+        ("", true),
+        ("/proc/1/mountinfo", true),
+        ("/run/evenkeel-agent", false),
+        ("/sys/fs/cgroup/kubepods.slice", false),
+    ];
+    assert_eq!(mounted, BTreeSet::from(expected));
+    let level = |objects: &[Value]| {
+        let namespace = find(objects, "Namespace", code::NAMESPACE);
+        namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"].clone()
+    };
+    assert_eq!(level(&objects), "privileged");
+    assert_eq!(level(&base()), "restricted", "without it");
+}
+
+#[test]
+fn agents_have_the_rights_that_they_use_and_nobody_more_for_them() {
+    let Some(objects) = built("deploy/overlays/node-agent") else {
+        return;
+    };
+    let needed = rights(access::of_agents());
+    assert_eq!(granted(&objects, Identity::NodeAgent), needed);
+    assert!(
+        needed
+            .iter()
+            .all(|right| right.verb != "patch" && right.verb != "update")
+    );
+    let base = base();
+    assert!(granted(&base, Identity::NodeAgent).is_empty());
+    for identity in [Identity::Service, Identity::Signer, Identity::CleanUp] {
+        assert_eq!(
+            granted(&objects, identity),
+            granted(&base, identity),
+            "{identity:?}"
+        );
+    }
+    let pod = &find(&objects, "DaemonSet", "evenkeel-agent")["spec"]["template"];
+    assert_eq!(
+        pod["spec"]["serviceAccountName"],
+        Identity::NodeAgent.account()
+    );
+    find(&objects, "ServiceAccount", Identity::NodeAgent.account());
+    let labels = &pod["metadata"]["labels"];
+    let policy = find(&objects, "NetworkPolicy", "evenkeel-agent");
+    assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], labels);
+    let services = objects.iter().filter(|object| object["kind"] == "Service");
+    let leading = services.filter(|service| service["spec"]["selector"] == *labels);
+    assert_eq!(leading.count(), 0);
+    let monitor = &documents("deploy/components/prometheus-operator/pod-monitor.yaml")[0];
+    assert_eq!(&monitor["spec"]["selector"]["matchLabels"], labels);
+    let endpoint = &monitor["spec"]["podMetricsEndpoints"][0];
+    assert_eq!(endpoint["port"], "metrics");
+    // Else the names of the Pods that are measured would give way to the agent's own.
+    assert_eq!(endpoint["honorLabels"], true);
+}
+
+#[test]
+fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
+    for (overlay, kubepods) in [
+        ("node-agent", "kubepods.slice"),
+        ("node-agent-cgroupfs", "kubepods"),
+    ] {
+        let Some(objects) = built(&format!("deploy/overlays/{overlay}")) else {
+            return;
+        };
+        let agents = find(&objects, "DaemonSet", "evenkeel-agent");
+        let (container, volumes) = (
+            container(agents),
+            &agents["spec"]["template"]["spec"]["volumes"],
+        );
+        let folder = format!("/host/cgroup/{kubepods}");
+        let mut args = strings(&container["args"]);
+        assert_eq!(args.remove(0), "agent");
+        let flags: Vec<_> = args.chunks(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+        let expected = [
+            ("--config", "/etc/evenkeel/config.yaml"),
+            ("--kubepods", &*folder),
+            ("--mountinfo", "/host/mountinfo"),
+            ("--record", "/host/run/evenkeel-agent/limits.json"),
+        ];
+        assert_eq!(flags, expected);
+        for (volume, at) in [
+            ("config", "/etc/evenkeel"),
+            ("kubepods", &folder),
+            ("mountinfo", "/host/mountinfo"),
+            ("record", "/host/run/evenkeel-agent"),
+        ] {
+            let mount = named(&container["volumeMounts"], volume);
+            assert_eq!(mount["mountPath"], at, "{overlay}");
+        }
+        let host = &named(volumes, "kubepods")["hostPath"];
+        assert_eq!(host["path"], format!("/sys/fs/cgroup/{kubepods}"));
+        assert!(evenkeel_kubernetes::pod_cgroup::PodCgroups::named(kubepods).is_ok());
+        assert_eq!(named(volumes, "config")["configMap"]["name"], "evenkeel");
+        let node = &named(&container["env"], "EVENKEEL_NODE")["valueFrom"];
+        assert_eq!(node["fieldRef"]["fieldPath"], "spec.nodeName");
+        let server = configuration(&objects).server;
+        let ports = json!([
+            {"name": "metrics", "containerPort": server.metrics.port()},
+            {"name": "probes", "containerPort": server.http.port()},
+        ]);
+        assert_eq!(container["ports"], ports);
+        let replicas = find(&objects, "Deployment", "evenkeel");
+        let image = &replicas["spec"]["template"]["spec"]["containers"][0]["image"];
+        assert_eq!(&container["image"], image);
+    }
+}
+
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.
 #[test]
 fn the_guards_know_the_keys_of_taints() {
@@ -1501,7 +1639,7 @@ fn the_alert_rules_are_made_a_prometheus_rule_as_the_readme_says() {
 #[test]
 fn the_scrape_jobs_of_the_readme_bring_what_the_alert_rules_ask_for() {
     let objects = base();
-    let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel")).unwrap();
+    let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel\n")).unwrap();
     let jobs = jobs.as_array().unwrap();
     let scraped: BTreeSet<&str> = jobs
         .iter()
@@ -1524,6 +1662,25 @@ fn the_scrape_jobs_of_the_readme_bring_what_the_alert_rules_ask_for() {
     let encrypted = jobs.iter().filter(|job| job["scheme"] == "https");
     assert_eq!(encrypted.count(), 1);
     assert!(jobs[1]["authorization"].is_null() && jobs[1]["scheme"].is_null());
+}
+
+#[test]
+fn the_scrape_job_of_the_readme_finds_the_agents_and_believes_the_names_that_they_tell() {
+    let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel-agent")).unwrap();
+    let [job] = &jobs.as_array().unwrap()[..] else {
+        panic!("{jobs}");
+    };
+    assert_eq!(job["honor_labels"], true);
+    let agents = &documents("deploy/components/node-agent/daemon-set.yaml")[1];
+    let name = &agents["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"];
+    let port = &container(agents)["ports"][0]["name"];
+    let kept: Vec<_> = job["relabel_configs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["regex"], &one["action"]))
+        .collect();
+    assert_eq!(kept, [(name, &json!("keep")), (port, &json!("keep"))]);
 }
 
 /// kustomize deletes nothing in the cluster, so that the objects that the component leaves out are to be

@@ -81,7 +81,7 @@ fn configuration(exporter: SocketAddr) -> String {
     text
 }
 
-fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusSource> {
+pub(crate) fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusSource> {
     Arc::new(PrometheusSource::new(settings(prometheus, matchers)))
 }
 
@@ -106,7 +106,7 @@ fn settings(prometheus: &Prometheus, matchers: &str) -> Settings {
 }
 
 /// Samples until `wanted` is content, and says at the end what it last missed.
-async fn until(
+pub(crate) async fn until(
     source: &Arc<PrometheusSource>,
     prometheus: &Prometheus,
     mut wanted: impl FnMut(&Round) -> Result<(), String>,
@@ -134,7 +134,7 @@ async fn until(
     }
 }
 
-fn near(what: &str, measured: Option<u64>, truth: f64) -> Result<(), String> {
+pub(crate) fn near(what: &str, measured: Option<u64>, truth: f64) -> Result<(), String> {
     let exact = u32::try_from(measured.ok_or_else(|| format!("{what} is absent"))?);
     let measured = f64::from(exact.map_err(|_| format!("{what} is out of range"))?);
     if (measured - truth).abs() <= truth * TOLERANCE {

@@ -1,4 +1,4 @@
-//! An exporter on loopback that plays node_exporter, kubelet's cAdvisor and kube-state-metrics
+//! An exporter on loopback that plays node_exporter, kubelet's cAdvisor, kube-state-metrics and Evenkeel's agents
 //! for some made-up nodes, with counters that rise steadily.
 
 use std::fmt::Write as _;
@@ -60,6 +60,7 @@ pub(crate) async fn start() -> (SocketAddr, Arc<Exporter>) {
         .route("/node/{number}", get(node))
         .route("/cadvisor/{number}", get(cadvisor))
         .route("/state", get(state))
+        .route("/agent/{number}", get(agent))
         .with_state(exporter.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -241,4 +242,29 @@ async fn state() -> String {
         }
         text
     })
+}
+
+/// Bytes per second that the Pod `web` of node `number` reads by its agent, another figure than cAdvisor's; it
+/// writes twice as much.
+pub(crate) fn read_by_agent(number: u32) -> f64 {
+    7e5 * f64::from(number)
+}
+
+/// Plays the agent of a node, which tells other figures of the disks than node_exporter.
+async fn agent(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>) -> Scrape {
+    let seconds = exporter.seconds(number)?;
+    let mut text = String::new();
+    let mut line = |series: &str, value: f64| writeln!(text, "{series} {value}").unwrap();
+    let node = format!("device=\"sda\",node=\"node-{number}\"");
+    let pod = format!("namespace=\"shop\",pod=\"web-{number}\",{node}");
+    let bytes = read_by_agent(number) * seconds;
+    for (direction, share) in [("read", 1.0), ("written", 2.0)] {
+        let of_pod = format!("evenkeel_pod_disk_{direction}_bytes_total{{{pod}}}");
+        line(&of_pod, share * bytes);
+        let of_node = format!("evenkeel_node_disk_{direction}_bytes_total{{{node}}}");
+        line(&of_node, 2.0 * share * bytes);
+    }
+    let waiting = format!("evenkeel_node_io_waiting_seconds_total{{node=\"node-{number}\"}}");
+    line(&waiting, 0.25 * seconds);
+    Ok(text)
 }

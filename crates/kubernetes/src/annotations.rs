@@ -28,6 +28,8 @@ pub const RELAX_AFTER: &str = "evenkeel.dev/relax-after";
 pub const NETWORK_IO: &str = "evenkeel.dev/network-io";
 /// On a Pod: the rate at which it reads and writes disks.
 pub const DISK_IO: &str = "evenkeel.dev/disk-io";
+/// On a Pod: the most that it may read from and write to each disk.
+pub const DISK_IO_LIMIT: &str = "evenkeel.dev/disk-io-limit";
 /// On a Pod: its profile, the user's own or found at admission.
 pub const PROFILE: &str = "evenkeel.dev/profile";
 /// On a Pod: the source of its profile, [`PROFILE_SOURCE_DECLARED`] or the data it was found from.
@@ -244,6 +246,7 @@ mod tests {
             RELAX_AFTER,
             NETWORK_IO,
             DISK_IO,
+            DISK_IO_LIMIT,
             PROFILE,
             PROFILE_SOURCE,
             SKIP,

@@ -17,6 +17,7 @@ use std::fmt;
 use super::annotations::{
     self, DEMAND, DISK_IO, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH, InvalidAnnotation, NETWORK_IO, SKIP,
 };
+use super::disk_io_limit;
 use super::pod::Pod;
 use super::requests;
 use evenkeel_core::placement::in_tree::{ASSUMED_CPU, ASSUMED_MEMORY};
@@ -232,6 +233,8 @@ pub(crate) fn demand_beside(
     };
     let network_io = annotated(NETWORK_IO);
     let disk_io = annotated(DISK_IO);
+    // No demand, but what is wrong with it is told beside the others.
+    disk_io_limit::annotated(annotations, &mut invalid);
     let cap = caps(annotations, &mut invalid);
     let caps = cap
         .filter(|_| caps_as_demand)
@@ -299,6 +302,7 @@ mod tests {
 
     use super::DemandSource::{Annotation, Caps, History, Requests, Unknown};
     use super::*;
+    use crate::annotations::DISK_IO_LIMIT;
 
     fn pod(annotations: &Value, spec: &Value) -> Pod {
         let pod = json!({"metadata": {"annotations": annotations}, "spec": spec});
@@ -447,12 +451,13 @@ mod tests {
     fn what_is_not_accepted_is_named_and_the_next_source_counts() {
         let annotations = json!({
             SKIP: "1", NETWORK_IO: "fast", DISK_IO: "-1", INGRESS_BANDWIDTH: "x",
-            EGRESS_BANDWIDTH: "8",
+            EGRESS_BANDWIDTH: "8", DISK_IO_LIMIT: "1MiB/s,2",
         });
         let found = demand(&pod(&annotations, &json!({})), true);
         assert_eq!(found.sources.values()[2], Caps);
         assert_eq!(found.sources.values()[3], Unknown);
         let keys: Vec<_> = found.invalid.iter().map(|invalid| invalid.key).collect();
-        assert_eq!(keys, [SKIP, NETWORK_IO, DISK_IO, INGRESS_BANDWIDTH]);
+        let expected = [SKIP, NETWORK_IO, DISK_IO, DISK_IO_LIMIT, INGRESS_BANDWIDTH];
+        assert_eq!(keys, expected);
     }
 }

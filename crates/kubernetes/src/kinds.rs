@@ -148,6 +148,7 @@ kinds! {
     ValidatingAdmissionPolicyBinding = "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicyBinding" "validatingadmissionpolicybindings";
     ApiService = "apiregistration.k8s.io" "v1" "APIService" "apiservices";
     ServiceMonitor = "monitoring.coreos.com" "v1" "ServiceMonitor" "servicemonitors";
+    PodMonitor = "monitoring.coreos.com" "v1" "PodMonitor" "podmonitors";
     Certificate = "cert-manager.io" "v1" "Certificate" "certificates";
     Issuer = "cert-manager.io" "v1" "Issuer" "issuers";
 }

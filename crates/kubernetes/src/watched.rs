@@ -20,6 +20,7 @@ use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
 use super::node::Node;
+use super::node_pod::NodePod;
 use super::pod::Pod;
 use super::replica_profile::ReplicaProfile;
 use super::scaled_object::ScaledObject;
@@ -104,6 +105,11 @@ watched!(
     WatchedPod, pod: Pod, read by Pod::deserialize
 );
 resource!(WatchedPod as v1::Pod);
+watched!(
+    /// A Pod in the watch of its node's agent.
+    WatchedNodePod, pod: NodePod, read by NodePod::deserialize
+);
+resource!(WatchedNodePod as v1::Pod);
 watched!(
     /// A node in a watch.
     WatchedNode, node: Node, read by Node::deserialize

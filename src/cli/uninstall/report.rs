@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 7] = [
+const OVERLAYS: [(&str, &str, &str); 9] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -37,6 +37,8 @@ const OVERLAYS: [(&str, &str, &str); 7] = [
         "ClusterRole",
         "evenkeel-replica-profiles",
     ),
+    // With cgroupfs as well: its objects have the same names.
+    ("node-agent", "ClusterRole", "evenkeel-agent"),
 ];
 
 impl Leftovers {

@@ -22,7 +22,7 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::{error, info, warn};
 
-use super::object::WatchedObject;
+use super::object::{Picture, WatchedObject};
 use super::refusals::{Failure, PAGE_WITHIN, Refusals, is_refusal};
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::metrics::{Metrics, WatchOutcome};
@@ -48,9 +48,9 @@ pub struct LeaseName {
 }
 
 /// One watch and the picture that it feeds.
-pub(super) struct Watch {
+pub(super) struct Watch<P = ClusterState> {
     pub(super) kind: Kind,
-    pub(super) state: ClusterState,
+    pub(super) state: P,
     pub(super) metrics: Metrics,
     pub(super) warned: RateLimited<&'static str>,
 }
@@ -65,8 +65,23 @@ where
         + Send
         + 'static,
 {
+    selected::<K, ClusterState>(client, Config::default(), watch).await;
+}
+
+/// Follows the objects that `config` selects, into any picture.
+pub(super) async fn selected<K, P>(client: Client, config: Config, watch: impl Borrow<Watch<P>>)
+where
+    P: Picture,
+    K: WatchedObject<P>
+        + Resource<DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + 'static,
+{
     let api: Api<DeserializeGuard<K>> = Api::all(client);
-    let events = || watcher(api.clone(), Config::default()).default_backoff();
+    let events = || watcher(api.clone(), config.clone()).default_backoff();
     let receiver = ObjectReceiver::<K>(PhantomData);
     watch.borrow().keep_following(events, &receiver).await;
 }
@@ -109,18 +124,18 @@ struct Unreadable<'a> {
 }
 
 /// The receiver of the objects of one watch.
-trait Receiver<T> {
+trait Receiver<T, P = ClusterState> {
     /// The key by which the object is known when it goes.
     fn key(&self, object: &T) -> String;
     /// Takes the object as it now is.
     ///
     /// # Errors
     /// Its name and why it could not be read.
-    fn apply<'a>(&self, state: &ClusterState, object: &'a T) -> Result<(), Unreadable<'a>>;
+    fn apply<'a>(&self, state: &P, object: &'a T) -> Result<(), Unreadable<'a>>;
     /// Forgets the object with this key.
-    fn remove(&self, state: &ClusterState, key: &str);
+    fn remove(&self, state: &P, key: &str);
     /// Forgets all but these.
-    fn retain(&self, state: &ClusterState, keep: &HashSet<String>);
+    fn retain(&self, state: &P, keep: &HashSet<String>);
 }
 
 /// The end of a stream of events.
@@ -130,9 +145,9 @@ enum Over {
     Failed(Failure),
 }
 
-impl Watch {
+impl<P: Picture> Watch<P> {
     /// Follows one stream of events after the other, until one ends.
-    async fn keep_following<T, S>(&self, events: impl Fn() -> S, receiver: &impl Receiver<T>)
+    async fn keep_following<T, S>(&self, events: impl Fn() -> S, receiver: &impl Receiver<T, P>)
     where
         S: Stream<Item = Result<Event<T>, Error>>,
     {
@@ -147,7 +162,7 @@ impl Watch {
     async fn follow<T>(
         &self,
         events: impl Stream<Item = Result<Event<T>, Error>>,
-        receiver: &impl Receiver<T>,
+        receiver: &impl Receiver<T, P>,
         refusals: &mut Refusals,
     ) -> Over {
         let mut events = std::pin::pin!(events);
@@ -264,7 +279,7 @@ impl Watch {
         }
     }
 
-    fn apply<T>(&self, receiver: &impl Receiver<T>, object: &T) {
+    fn apply<T>(&self, receiver: &impl Receiver<T, P>, object: &T) {
         let Err(Unreadable { name, error }) = receiver.apply(&self.state, object) else {
             return self.metrics.count(self.kind, WatchOutcome::Event);
         };
@@ -282,8 +297,9 @@ impl Watch {
 /// Receives objects that are taken whole, as far as rules read them.
 struct ObjectReceiver<K>(PhantomData<fn() -> K>);
 
-impl<K: WatchedObject + Resource<DynamicType = ()>> Receiver<DeserializeGuard<K>>
-    for ObjectReceiver<K>
+impl<K, P> Receiver<DeserializeGuard<K>, P> for ObjectReceiver<K>
+where
+    K: WatchedObject<P> + Resource<DynamicType = ()>,
 {
     fn key(&self, guard: &DeserializeGuard<K>) -> String {
         let metadata = match &guard.0 {
@@ -293,20 +309,16 @@ impl<K: WatchedObject + Resource<DynamicType = ()>> Receiver<DeserializeGuard<K>
         K::key(metadata)
     }
 
-    fn apply<'a>(
-        &self,
-        state: &ClusterState,
-        guard: &'a DeserializeGuard<K>,
-    ) -> Result<(), Unreadable<'a>> {
+    fn apply<'a>(&self, state: &P, guard: &'a DeserializeGuard<K>) -> Result<(), Unreadable<'a>> {
         readable(guard)?.apply(state);
         Ok(())
     }
 
-    fn remove(&self, state: &ClusterState, key: &str) {
+    fn remove(&self, state: &P, key: &str) {
         K::remove(state, key);
     }
 
-    fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
+    fn retain(&self, state: &P, keep: &HashSet<String>) {
         K::retain(state, keep);
     }
 }

@@ -21,16 +21,34 @@ use evenkeel_kubernetes::watched::{
     WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 
-/// An object that the state takes.
-pub(crate) trait WatchedObject {
+/// A picture that watches feed: the service's of the cluster, or the agent's of its node.
+pub(crate) trait Picture {
+    /// All objects of the kind are known.
+    fn set_synced(&self, kind: Kind);
+    /// They are not any more.
+    fn set_unsynced(&self, kind: Kind);
+}
+
+impl Picture for ClusterState {
+    fn set_synced(&self, kind: Kind) {
+        Self::set_synced(self, kind);
+    }
+
+    fn set_unsynced(&self, kind: Kind) {
+        Self::set_unsynced(self, kind);
+    }
+}
+
+/// An object that the picture takes.
+pub(crate) trait WatchedObject<P = ClusterState> {
     /// Takes the object as it now is.
-    fn apply(&self, state: &ClusterState);
+    fn apply(&self, state: &P);
     /// The key by which it is known.
     fn key(metadata: &ObjectMeta) -> String;
     /// Forgets the object with this key.
-    fn remove(state: &ClusterState, key: &str);
+    fn remove(state: &P, key: &str);
     /// Forgets all but these.
-    fn retain(state: &ClusterState, keep: &HashSet<String>);
+    fn retain(state: &P, keep: &HashSet<String>);
 }
 
 impl WatchedObject for WatchedNode {

@@ -53,6 +53,7 @@ section! {
         cadvisor: Option<Text> = None,
         kube_state_metrics: Option<Text> = None,
         dcgm_exporter: Option<Text> = None,
+        node_agent: Option<Text> = None,
     }
 }
 
@@ -177,6 +178,7 @@ impl MatchersSection {
             cadvisor,
             kube_state_metrics,
             dcgm_exporter,
+            node_agent,
         } = self;
         let mut parse = |name, text: &Option<Text>| {
             let text = text.as_ref().map_or("", AsRef::as_ref);
@@ -189,6 +191,7 @@ impl MatchersSection {
             cadvisor: parse("cadvisor", cadvisor),
             kube_state_metrics: parse("kubeStateMetrics", kube_state_metrics),
             dcgm_exporter: parse("dcgmExporter", dcgm_exporter),
+            node_agent: parse("nodeAgent", node_agent),
         }
     }
 }

@@ -157,7 +157,8 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
         ),
         "ResourceUnmeasured" => (
             "a resource is measured of no node",
-            "check its exporter, or set its query in metrics.prometheus.queries",
+            "check its exporter (node_exporter; for diskIo the agent of deploy/overlays/node-agent \
+             too), or set its query in metrics.prometheus.queries",
         ),
         "NamesUnmatched" => (
             "measured names are no node's",

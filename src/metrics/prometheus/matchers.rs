@@ -86,18 +86,21 @@ pub struct ExporterMatchers {
     pub kube_state_metrics: Matchers,
     /// `$dcgm`: the DCGM exporter, which knows GPUs.
     pub dcgm_exporter: Matchers,
+    /// `$agent`: Evenkeel's own agents.
+    pub node_agent: Matchers,
 }
 
 impl ExporterMatchers {
-    /// The same with one more list for cAdvisor.
-    pub(super) fn with_cadvisor(&self, more: &str) -> Self {
-        let own = &*self.cadvisor.0;
-        let both: Vec<&str> = [own, more]
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect();
+    /// The same with one more list for those that speak of Pods.
+    pub(super) fn with_pods(&self, more: &str) -> Self {
+        let both = |own: &Matchers| {
+            let texts = [&*own.0, more].into_iter();
+            let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+            Matchers(texts.join(",").into())
+        };
         Self {
-            cadvisor: Matchers(both.join(",").into()),
+            cadvisor: both(&self.cadvisor),
+            node_agent: both(&self.node_agent),
             ..self.clone()
         }
     }
@@ -111,12 +114,14 @@ impl ExporterMatchers {
             cadvisor,
             kube_state_metrics,
             dcgm_exporter,
+            node_agent,
         } = self;
         let places = [
             ("$exporter", node_exporter),
             ("$cadvisor", cadvisor),
             ("$state", kube_state_metrics),
             ("$dcgm", dcgm_exporter),
+            ("$agent", node_agent),
         ];
         let query = match &*all.0 {
             "" => query,
@@ -220,7 +225,7 @@ mod tests {
                 r#"a{cluster="k"} + b{cluster="k",job="kubelet",pod="p",x="1"} unless c{cluster="k",y="2"}"#,
             ),
         ] {
-            let narrowed = matchers.with_cadvisor(r#"pod="p""#);
+            let narrowed = matchers.with_pods(r#"pod="p""#);
             assert_eq!(narrowed.fill(query.to_owned()), expected);
         }
     }

@@ -1,11 +1,13 @@
 //! Queries to Prometheus, each for all nodes or all Pods at once.
 //!
-//! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage.
+//! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage. Disk I/O is
+//! also told by Evenkeel's own agent on each node, where there is one: of Pods before cAdvisor, which many
+//! clusters scrape without it, and of nodes where no node_exporter tells anything.
 //! Each aggregates by `max` over the labels that name a device or container before it adds up,
 //! so that an exporter scraped by two jobs, or a replicated Prometheus, does not count twice.
 //! Placeholders are filled in: `$window`, the span that rates are taken over, `$node`, the labels
-//! that say which node a series belongs to, and in the braces of selectors `$exporter`, `$cadvisor`
-//! and `$state`, the matchers of node_exporter, cAdvisor and kube-state-metrics. Queries give cores,
+//! that say which node a series belongs to, and in the braces of selectors `$exporter`, `$cadvisor`,
+//! `$state` and `$agent`, the matchers of node_exporter, cAdvisor, kube-state-metrics and the agents. Queries give cores,
 //! bytes and bytes per second, as Prometheus's own conventions have it.
 
 use jiff::SignedDuration;
@@ -58,7 +60,10 @@ const NODE_DISK_IO: &str = concat!(
     disk!(),
     "\"}[$window])) + max by ($node, device) (rate(node_disk_written_bytes_total{$exporter,device=~\"",
     disk!(),
-    "\"}[$window])))"
+    "\"}[$window]))) or (sum by ($node) (\
+     max by ($node, device) (rate(evenkeel_node_disk_read_bytes_total{$agent}[$window])) \
+     + max by ($node, device) (rate(evenkeel_node_disk_written_bytes_total{$agent}[$window]))) \
+     unless on () node_disk_read_bytes_total{$exporter})"
 );
 
 const NODE_DISK: &str = concat!(
@@ -70,7 +75,9 @@ const NODE_DISK: &str = concat!(
 /// A scrape that failed once leaves no instant value but does leave the rate, so the newest
 /// time within the window is looked for behind the instant one.
 const NODE_TIME: &str = "max by ($node, nodename) (timestamp(node_uname_info{$exporter})) \
-     or max by ($node, nodename) (max_over_time(timestamp(node_uname_info{$exporter})[$window:10s]))";
+     or max by ($node, nodename) (max_over_time(timestamp(node_uname_info{$exporter})[$window:10s])) \
+     or (max by ($node, nodename) (timestamp(evenkeel_node_disk_read_bytes_total{$agent})) \
+     unless on () node_uname_info{$exporter})";
 
 const NODE_DISK_TIME: &str = concat!(
     "max by ($node) (timestamp(container_fs_usage_bytes{",
@@ -85,8 +92,9 @@ const NETWORK_CAPACITY: &str = concat!(
 );
 
 /// Waiting for I/O as the kernel tells it (PSI): the share of the time in which some task waited.
-const IO_PRESSURE: &str =
-    "max by ($node) (rate(node_pressure_io_waiting_seconds_total{$exporter}[$window]))";
+const IO_PRESSURE: &str = "max by ($node) (rate(node_pressure_io_waiting_seconds_total{$exporter}[$window])) \
+     or (max by ($node) (rate(evenkeel_node_io_waiting_seconds_total{$agent}[$window])) \
+     unless on () node_pressure_io_waiting_seconds_total{$exporter})";
 
 const POD_CPU: &str = concat!(
     "sum by (namespace, pod) (max by (namespace, pod, container) (\
@@ -112,7 +120,10 @@ const POD_NETWORK: &str = "sum by (namespace, pod) (\
      unless on (namespace, pod) kube_pod_info{$state,host_network=\"true\"}";
 
 const POD_DISK_IO: &str = concat!(
-    "sum by (namespace, pod) (max by (namespace, pod, container, device) \
+    "sum by (namespace, pod) (\
+     max by (namespace, pod, device) (rate(evenkeel_pod_disk_read_bytes_total{$agent}[$window])) \
+     + max by (namespace, pod, device) (rate(evenkeel_pod_disk_written_bytes_total{$agent}[$window]))) \
+     or sum by (namespace, pod) (max by (namespace, pod, container, device) \
      (rate(container_fs_reads_bytes_total{",
     containers!(),
     ",device=~\"(/dev/)?(",
@@ -365,7 +376,7 @@ mod tests {
             );
             // No metric of the built-in queries is read without the matchers.
             let matched = own.fill(render(&text, window, &NodeLabel::Automatic));
-            let metrics = ["node_", "container_", "kube_", "machine_"];
+            let metrics = ["node_", "container_", "kube_", "machine_", "evenkeel_"];
             let named = matched.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             let read = named.filter(|word| metrics.iter().any(|metric| word.starts_with(metric)));
             assert_eq!(

@@ -212,7 +212,7 @@ impl PrometheusSource {
     pub(super) fn pods_text(&self, resource: Resource, narrowed: &str) -> Option<String> {
         let whole = self.text(Query::Pod(resource))?;
         let built_in = self.built_in[resource].as_ref();
-        let matchers = self.matchers.with_cadvisor(narrowed);
+        let matchers = self.matchers.with_pods(narrowed);
         Some(built_in.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
     }
 

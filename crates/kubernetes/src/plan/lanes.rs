@@ -49,6 +49,7 @@ impl Lane {
             | Purpose::DeletionCostEvent
             | Purpose::ResizeEvent
             | Purpose::PodStateEvent
+            | Purpose::DiskIoEvent
             | Purpose::Configuration => Self::Events,
         }
     }

@@ -113,6 +113,8 @@ pub enum Purpose {
     PodState,
     /// An Event tells which Pods take traffic and which do not, and what a ReplicaProfile cannot have.
     PodStateEvent,
+    /// An Event tells of a limit of disk I/O that was set, or why none is.
+    DiskIoEvent,
     /// An Event warns operators of a configuration file that is refused.
     Configuration,
 }
@@ -138,6 +140,7 @@ impl Purpose {
             Self::ResizeEvent => "resize_event",
             Self::PodState => "pod_state",
             Self::PodStateEvent => "pod_state_event",
+            Self::DiskIoEvent => "disk_io_event",
             Self::Configuration => "configuration",
         }
     }

@@ -35,8 +35,9 @@ impl Place {
 }
 
 /// The kinds of which an installation is made.
-pub const KINDS: [(Place, Kind); 23] = [
+pub const KINDS: [(Place, Kind); 25] = [
     (Place::OwnNamespace, Kind::Deployment),
+    (Place::OwnNamespace, Kind::DaemonSet),
     (Place::OwnNamespace, Kind::CronJob),
     (Place::OwnNamespace, Kind::Service),
     (Place::OwnNamespace, Kind::ConfigMap),
@@ -56,6 +57,7 @@ pub const KINDS: [(Place, Kind); 23] = [
     (Place::Cluster, Kind::ApiService),
     (Place::Cluster, Kind::Namespace),
     (Place::OwnNamespace, Kind::ServiceMonitor),
+    (Place::OwnNamespace, Kind::PodMonitor),
     (Place::OwnNamespace, Kind::Certificate),
     (Place::OwnNamespace, Kind::Issuer),
     (Place::OwnNamespace, Kind::Lease),

@@ -1,0 +1,223 @@
+//! The agent of a node: limits the disk I/O of the Pods that ask for it, and tells what all Pods of the node
+//! read, write and wait for.
+//!
+//! It follows the Pods of its own node, and once in a while, or when one of them changes, takes the limits
+//! from where they stand to where they should be ([`limiter`]). It writes nothing else on the node, and to
+//! the API server Events only. A limit is undone when nobody asks for it any more, when the kill switch
+//! stands at `restore`, and when the agent ends; what a killed one left is found by its record
+//! ([`record`]).
+
+mod figures;
+mod host;
+mod limiter;
+mod metrics;
+mod notices;
+mod pods;
+mod record;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use evenkeel_core::units::BytesPerSecond;
+use kube::Client;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster;
+use crate::cluster::watch::Watches;
+use crate::controller::{self, WriteQueue, WriteSwitch, Writes};
+use crate::telemetry::Registry;
+use figures::Figures;
+use host::Host;
+pub use host::HostError;
+use limiter::{Asked, Limiter};
+pub(crate) use metrics::Metrics;
+use notices::{Notice, Notices};
+use pods::NodePods;
+use record::Record;
+pub use record::RecordError;
+
+/// The limits that are set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limits {
+    /// Those of annotated Pods in opted-in namespaces.
+    #[default]
+    Enforce,
+    /// None; what is measured is told all the same.
+    Off,
+}
+
+/// The settings of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    pub limits: Limits,
+    /// The least rate that a Pod is limited to.
+    pub least: BytesPerSecond,
+    /// The longest time between two looks at the node.
+    pub interval: Duration,
+}
+
+/// The places at which the agent finds its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// Kubelet's folder in the cgroup hierarchy, by its own name.
+    pub kubepods: PathBuf,
+    /// The mounts of the node, as its first process sees them.
+    pub mountinfo: PathBuf,
+    /// The sysfs of the node.
+    pub sys: PathBuf,
+    /// The procfs, of which the pressure of the whole node is read.
+    pub proc: PathBuf,
+    /// The folder of kubelet by the node's own path; nothing in it is opened.
+    pub kubelet: PathBuf,
+    /// The file that remembers which limits are the agent's.
+    pub record: PathBuf,
+}
+
+/// A pause after a change, in which those that come with it arrive.
+const SETTLES: Duration = Duration::from_secs(1);
+
+/// The agent of one node.
+pub(crate) struct Agent {
+    settings: Settings,
+    pods: NodePods,
+    limiter: Arc<Mutex<Limiter>>,
+    notices: Notices,
+    switch: WriteSwitch,
+    metrics: Metrics,
+    writes: controller::Metrics,
+}
+
+/// The parts that the agent is given beside its settings.
+pub(crate) struct Given {
+    pub(crate) switch: WriteSwitch,
+    /// The way of its Events.
+    pub(crate) queue: WriteQueue,
+    /// The name under which they are told.
+    pub(crate) reporter: String,
+    /// The name of the Node object.
+    pub(crate) node: String,
+    pub(crate) metrics: Metrics,
+    /// Those of the writes to the API server, which show the kill switch.
+    pub(crate) writes: controller::Metrics,
+}
+
+impl Agent {
+    /// An agent of the node whose files are at `paths`; what it measures becomes part of `registry`.
+    ///
+    /// # Errors
+    /// Kubelet's folder is not there, or the record cannot be used.
+    pub(crate) fn new(
+        settings: Settings,
+        paths: Paths,
+        given: Given,
+        registry: &mut Registry,
+    ) -> anyhow::Result<Self> {
+        let Given {
+            switch,
+            queue,
+            reporter,
+            node,
+            metrics,
+            writes,
+        } = given;
+        let record = Record::open(paths.record.clone())?;
+        let host = Host::new(paths)?;
+        let pods = NodePods::default();
+        registry.register_collector(Box::new(Figures::new(host.clone(), pods.clone(), node)));
+        Ok(Self {
+            settings,
+            pods,
+            limiter: Arc::new(Mutex::new(Limiter::new(host, record))),
+            notices: Notices::new(queue, reporter),
+            switch,
+            metrics,
+            writes,
+        })
+    }
+
+    /// The watches that feed it: the Pods of `node`, and the namespaces.
+    pub(crate) fn watches(
+        &self,
+        client: &Client,
+        metrics: &cluster::Metrics,
+        node: &str,
+    ) -> Watches {
+        self.pods.watches(client, metrics, node)
+    }
+
+    /// Waits until the Pods of the node and the namespaces are known.
+    pub(crate) fn synced(&self) -> impl Future<Output = ()> + Send + 'static {
+        let pods = self.pods.clone();
+        async move { pods.synced().await }
+    }
+
+    /// Keeps the limits until `cancel`, and then takes them away.
+    pub(crate) async fn run(mut self, cancel: CancellationToken) {
+        let Settings { interval, .. } = self.settings;
+        loop {
+            self.round().await;
+            let pods = self.pods.clone();
+            let next = async move {
+                tokio::select! {
+                    () = tokio::time::sleep(interval) => {}
+                    () = pods.changed() => tokio::time::sleep(SETTLES).await,
+                }
+            };
+            if cancel.run_until_cancelled(next).await.is_none() {
+                break;
+            }
+        }
+        if self.switch.get() != Writes::Disabled {
+            self.pass(Vec::new()).await;
+            tracing::info!("limits of disk I/O are taken away");
+        }
+    }
+
+    async fn round(&mut self) {
+        self.writes.observe_switch(&self.switch);
+        let asked = match self.switch.get() {
+            Writes::Disabled => return,
+            Writes::Restore => Vec::new(),
+            // Nothing is decided on Pods that were never listed.
+            Writes::Enabled if !self.pods.is_synced() => return,
+            Writes::Enabled => match self.settings.limits {
+                Limits::Off => Vec::new(),
+                Limits::Enforce => self.pods.asking(self.settings.least),
+            },
+        };
+        self.pass(asked).await;
+    }
+
+    /// Takes the limits to what is asked for, and tells of it.
+    async fn pass(&mut self, asked: Vec<pods::Asking>) {
+        let mut notices = Vec::new();
+        let mut wanted = Vec::new();
+        for pods::Asking { pod, limit } in asked {
+            match limit {
+                Ok(limit) => wanted.push(Asked { pod, limit }),
+                Err(refusal) => notices.push((pod, Notice::Refused(refusal))),
+            }
+        }
+        let limiter = Arc::clone(&self.limiter);
+        let passed = tokio::task::spawn_blocking(move || {
+            let mut limiter = limiter.lock().unwrap_or_else(PoisonError::into_inner);
+            limiter.pass(&wanted)
+        });
+        let done = match passed.await.map_err(JoinError::try_into_panic) {
+            Ok(done) => done,
+            // It ends the agent; the record stands.
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_)) => return,
+        };
+        notices.extend(done.notices);
+        self.metrics.passed(done.limited, done.failures, &notices);
+        self.notices.tell(notices);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+//! Takes the limits of all Pods from where they stand to where they should be, one cgroup at a time.
+//!
+//! A cgroup that is not there yet is waited for, and one that is gone is forgotten. What fails at one Pod
+//! holds up no other, and is tried again with the next pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use evenkeel_cgroup::{Change, Device, IoMax, IoMaxError, Limit, Plan, plan};
+use evenkeel_kubernetes::disk_io_limit::DiskIoLimit;
+use evenkeel_kubernetes::node_pod::NodePod;
+
+use super::host::Host;
+use super::notices::Notice;
+use super::record::{Record, RecordError};
+use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+
+/// A Pod with the limit that it asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) pod: Arc<NodePod>,
+    pub(super) limit: DiskIoLimit,
+}
+
+/// The outcome of a pass.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    /// Pods on all of whose devices the limit stands.
+    pub(super) limited: usize,
+    /// Pods at which something failed.
+    pub(super) failures: usize,
+    pub(super) notices: Vec<(Arc<NodePod>, Notice)>,
+}
+
+/// Cause for which the limits of a Pod are not what they should be.
+#[derive(Debug, thiserror::Error)]
+enum LimiterError {
+    #[error("io.max of {cgroup}: {source}")]
+    Read { cgroup: PathBuf, source: io::Error },
+    #[error("io.max of {cgroup}: {source}")]
+    Malformed { cgroup: PathBuf, source: IoMaxError },
+    #[error("{line:?} into io.max of {cgroup}: {source}")]
+    Write {
+        cgroup: PathBuf,
+        line: String,
+        source: io::Error,
+    },
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// One Pod's cgroup and the limits that are wanted in it.
+struct Wanted<'a> {
+    uid: &'a str,
+    cgroup: &'a Path,
+    limits: BTreeMap<Device, Limit>,
+}
+
+/// The state of a cgroup after its limits were kept.
+enum Kept {
+    /// The devices on which somebody else's limit stands.
+    As { foreign: Vec<Device> },
+    /// It is not there, yet or any more.
+    Absent,
+    /// It is there, and the controller `io` is not.
+    NoController,
+}
+
+/// Keeps the limits of a node's Pods.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    host: Host,
+    record: Record,
+    warned: RateLimited<&'static str>,
+}
+
+impl Limiter {
+    pub(super) fn new(host: Host, record: Record) -> Self {
+        Self {
+            host,
+            record,
+            warned: RateLimited::default(),
+        }
+    }
+
+    /// Takes the limits to what is asked for; those of all other Pods are taken away.
+    pub(super) fn pass(&mut self, asked: &[Asked]) -> Done {
+        let mut done = Done::default();
+        let wanted: BTreeSet<&str> = asked
+            .iter()
+            .filter_map(|asked| asked.pod.kubelet_uid())
+            .collect();
+        self.release(&wanted, &mut done);
+        if !asked.is_empty() {
+            self.enforce(asked, &mut done);
+        }
+        // What stands is known from the record before, in which more may stand.
+        if let Err(error) = self.record.save() {
+            self.warn("record", &error, "the record of limits is not up to date");
+            done.failures += 1;
+        }
+        done
+    }
+
+    /// Takes away the limits of Pods that are not among the wanted.
+    fn release(&mut self, wanted: &BTreeSet<&str>, done: &mut Done) {
+        for uid in self.record.uids() {
+            if wanted.contains(&*uid) {
+                continue;
+            }
+            let Some(written) = self.record.of(&uid) else {
+                continue;
+            };
+            let cgroup = written.cgroup.clone();
+            let kept = self.keep(&Wanted {
+                uid: &uid,
+                cgroup: &cgroup,
+                limits: BTreeMap::new(),
+            });
+            match kept {
+                Ok(Kept::As { .. }) => {
+                    tracing::info!(pod = uid, "limits of disk I/O are taken away");
+                }
+                Ok(Kept::Absent | Kept::NoController) => {}
+                Err(error) => {
+                    self.warn("release", &error, "a limit of disk I/O is not taken away");
+                    done.failures += 1;
+                }
+            }
+        }
+    }
+
+    fn enforce(&mut self, asked: &[Asked], done: &mut Done) {
+        let disks = match self.host.disks() {
+            Ok(disks) => disks,
+            Err(error) => {
+                self.warn("mounts", &error, "the mounts of the node cannot be read");
+                done.failures += asked.len();
+                return;
+            }
+        };
+        for Asked { pod, limit } in asked {
+            let (Some(uid), Some(cgroup)) = (pod.kubelet_uid(), self.host.cgroup(pod)) else {
+                continue;
+            };
+            let devices = self.host.devices(pod, &disks);
+            if devices.is_empty() {
+                done.notices.push((Arc::clone(pod), Notice::NoDevice));
+                continue;
+            }
+            let limits = devices.iter().map(|device| (*device, of(*limit))).collect();
+            let kept = self.keep(&Wanted {
+                uid,
+                cgroup: &cgroup,
+                limits,
+            });
+            if kept.is_err() {
+                done.failures += 1;
+            }
+            let Some(notice) = self.notice(*limit, &devices, kept) else {
+                continue;
+            };
+            if matches!(notice, Notice::Limited { .. }) {
+                done.limited += 1;
+            }
+            done.notices.push((Arc::clone(pod), notice));
+        }
+    }
+
+    /// The notice about a Pod's limit; none while its cgroup is not there.
+    fn notice(
+        &self,
+        limit: DiskIoLimit,
+        devices: &BTreeSet<Device>,
+        kept: Result<Kept, LimiterError>,
+    ) -> Option<Notice> {
+        let named = |devices: &mut dyn Iterator<Item = Device>| -> Vec<String> {
+            devices.map(|device| self.host.name(device)).collect()
+        };
+        match kept {
+            Ok(Kept::Absent) => None,
+            Ok(Kept::NoController) => Some(Notice::NoController),
+            Ok(Kept::As { foreign }) if foreign.is_empty() => Some(Notice::Limited {
+                limit,
+                devices: named(&mut devices.iter().copied()),
+            }),
+            Ok(Kept::As { foreign }) => Some(Notice::Foreign {
+                devices: named(&mut foreign.into_iter()),
+            }),
+            Err(error) => {
+                self.warn("enforce", &error, "a limit of disk I/O is not set");
+                Some(Notice::Failed(error.to_string()))
+            }
+        }
+    }
+
+    fn warn(&self, what: &'static str, error: &dyn std::error::Error, message: &str) {
+        if let Some(suppressed) = self.warned.permit(what, clock::instant()) {
+            tracing::error!(%error, suppressed, "{message}");
+        }
+    }
+
+    /// Takes one cgroup's limits to what is wanted.
+    fn keep(&mut self, wanted: &Wanted<'_>) -> Result<Kept, LimiterError> {
+        let Wanted {
+            uid,
+            cgroup,
+            limits,
+        } = wanted;
+        let text = match self.host.read(cgroup, "io.max") {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.record.forget(uid);
+                return Ok(if self.host.has(cgroup) {
+                    Kept::NoController
+                } else {
+                    Kept::Absent
+                });
+            }
+            Err(source) => {
+                let cgroup = cgroup.to_path_buf();
+                return Err(LimiterError::Read { cgroup, source });
+            }
+        };
+        let present: IoMax = text.parse().map_err(|source| LimiterError::Malformed {
+            cgroup: cgroup.to_path_buf(),
+            source,
+        })?;
+        let own = self.record.of(uid).map(|written| written.limits.clone());
+        let Plan {
+            changes,
+            foreign,
+            forgotten,
+        } = plan(limits, &present, &own.unwrap_or_default());
+        for device in forgotten {
+            self.record.stands(uid, device, Limit::NONE);
+        }
+        self.write(wanted, &changes)?;
+        // Of those that were there as wanted, no other value can stand any more.
+        for (device, limit) in limits {
+            if self.is_own(uid, *device) && !foreign.contains(device) {
+                self.record.stands(uid, *device, *limit);
+            }
+        }
+        Ok(Kept::As { foreign })
+    }
+
+    fn is_own(&self, uid: &str, device: Device) -> bool {
+        let written = self.record.of(uid);
+        written.is_some_and(|written| written.limits.contains_key(&device))
+    }
+
+    /// Makes the changes, each recorded before.
+    fn write(&mut self, wanted: &Wanted<'_>, changes: &[Change]) -> Result<(), LimiterError> {
+        let Wanted { uid, cgroup, .. } = wanted;
+        let set = changes.iter().filter(|change| change.limit != Limit::NONE);
+        let set: Vec<_> = set.map(|change| (change.device, change.limit)).collect();
+        if !set.is_empty() {
+            self.record.intend(uid, cgroup, set)?;
+        }
+        for Change { device, limit } in changes {
+            let line = limit.line(*device);
+            match self.host.limit(cgroup, &line) {
+                Ok(()) => self.record.stands(uid, *device, *limit),
+                // The Pod has ended since.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !self.host.has(cgroup) => {
+                    self.record.forget(uid);
+                    return Ok(());
+                }
+                Err(source) => {
+                    let cgroup = cgroup.to_path_buf();
+                    return Err(LimiterError::Write {
+                        cgroup,
+                        line,
+                        source,
+                    });
+                }
+            }
+            tracing::info!(cgroup = %cgroup.display(), line, "a limit of disk I/O is written");
+        }
+        Ok(())
+    }
+}
+
+/// The limit in the kernel's terms.
+fn of(limit: DiskIoLimit) -> Limit {
+    let DiskIoLimit { read, write } = limit;
+    Limit {
+        read: read.map(|rate| rate.0),
+        write: write.map(|rate| rate.0),
+    }
+}

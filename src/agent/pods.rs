@@ -1,0 +1,189 @@
+//! The Pods of the node and the namespaces that have opted in, as the watches tell them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use evenkeel_core::units::BytesPerSecond;
+use evenkeel_kubernetes::disk_io_limit::{self, DiskIoLimit, LimitRefusal};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::node_pod::NodePod;
+use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNodePod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::runtime::watcher::Config;
+use tokio::sync::Notify;
+
+use crate::cluster;
+use crate::cluster::watch::{Picture, Watched, WatchedObject, Watches};
+
+/// Pause between two looks whether all is known.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The kinds that are watched.
+const WATCHED: [Kind; 2] = [Kind::Pod, Kind::Namespace];
+
+/// A Pod that asks for a limit, with the limit or why it gets none.
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) pod: Arc<NodePod>,
+    pub(super) limit: Result<DiskIoLimit, LimitRefusal>,
+}
+
+/// The Pods of a node; clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NodePods(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    known: Mutex<Known>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    synced: HashSet<Kind>,
+    /// By the UIDs of their objects.
+    pods: HashMap<String, Arc<NodePod>>,
+    /// The names of the namespaces that have opted in.
+    opted_in: HashSet<String>,
+}
+
+impl NodePods {
+    /// The watches of the Pods of `node`, which the API server selects, and of the namespaces.
+    pub(super) fn watches(
+        &self,
+        client: &Client,
+        metrics: &cluster::Metrics,
+        node: &str,
+    ) -> Watches {
+        let watched = |kind| Watched {
+            kind,
+            picture: self,
+            metrics,
+        };
+        let of_node = Config::default().fields(&format!("spec.nodeName={node}"));
+        let mut watches = Watches::default();
+        watches.follow::<WatchedNodePod, Self>(client, of_node, watched(Kind::Pod));
+        let all = Config::default();
+        watches.follow::<WatchedNamespace, Self>(client, all, watched(Kind::Namespace));
+        watches
+    }
+
+    /// True while all Pods and namespaces are known.
+    pub(super) fn is_synced(&self) -> bool {
+        let known = self.locked();
+        WATCHED.iter().all(|kind| known.synced.contains(kind))
+    }
+
+    /// Waits until they are.
+    pub(super) async fn synced(&self) {
+        while !self.is_synced() {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits for the next change, or ends at once where one came since the last call.
+    pub(super) async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    /// All Pods that have not ended.
+    pub(super) fn running(&self) -> Vec<Arc<NodePod>> {
+        let known = self.locked();
+        let running = known.pods.values().filter(|pod| !pod.is_finished());
+        running.cloned().collect()
+    }
+
+    /// The Pods of opted-in namespaces that ask for a limit of at least `least`.
+    pub(super) fn asking(&self, least: BytesPerSecond) -> Vec<Asking> {
+        let known = self.locked();
+        let may = |pod: &&Arc<NodePod>| {
+            let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+            !pod.is_finished() && known.opted_in.contains(namespace)
+        };
+        let pods = known.pods.values().filter(may);
+        let asking = pods.filter_map(|pod| {
+            let limit = disk_io_limit::wanted(pod, least).transpose()?;
+            let pod = Arc::clone(pod);
+            Some(Asking { pod, limit })
+        });
+        asking.collect()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Known> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Known)) {
+        change(&mut self.locked());
+        self.0.changed.notify_one();
+    }
+}
+
+impl Picture for NodePods {
+    fn set_synced(&self, kind: Kind) {
+        self.change(|known| {
+            known.synced.insert(kind);
+        });
+    }
+
+    fn set_unsynced(&self, kind: Kind) {
+        self.change(|known| {
+            known.synced.remove(&kind);
+        });
+    }
+}
+
+impl WatchedObject<NodePods> for WatchedNodePod {
+    fn apply(&self, state: &NodePods) {
+        let pod = Arc::new(self.pod.clone());
+        state.change(|known| {
+            known.pods.insert(Self::key(&self.metadata), pod);
+        });
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.uid.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &NodePods, key: &str) {
+        state.change(|known| {
+            known.pods.remove(key);
+        });
+    }
+
+    fn retain(state: &NodePods, keep: &HashSet<String>) {
+        state.change(|known| known.pods.retain(|uid, _| keep.contains(uid)));
+    }
+}
+
+impl WatchedObject<NodePods> for WatchedNamespace {
+    fn apply(&self, state: &NodePods) {
+        let metadata = &self.namespace.metadata;
+        let (policy, _) = NamespacePolicy::parse(&metadata.annotations);
+        let name = metadata.name.clone().unwrap_or_default();
+        state.change(|known| {
+            if policy.enabled {
+                known.opted_in.insert(name);
+            } else {
+                known.opted_in.remove(&name);
+            }
+        });
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.name.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &NodePods, key: &str) {
+        state.change(|known| {
+            known.opted_in.remove(key);
+        });
+    }
+
+    fn retain(state: &NodePods, keep: &HashSet<String>) {
+        state.change(|known| known.opted_in.retain(|name| keep.contains(name)));
+    }
+}

@@ -1,0 +1,243 @@
+//! The record of the limits that the agent has written, which outlives it.
+//!
+//! It stands in a folder of the node that is gone with a restart of the machine, as cgroups are. A limit is
+//! recorded before it is written: whatever breaks off in between, the next agent knows every value that may
+//! stand there by its own hand, and takes away no other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use evenkeel_cgroup::{Device, Limit};
+use serde::{Deserialize, Serialize};
+
+/// A record that cannot be read or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error(
+        "the record {path} cannot be used: a folder that lasts as long as the machine runs is needed"
+    )]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error(
+        "{path} is no record of limits of disk I/O: without it nobody knows which are the agent's; delete \
+         it, and limits that stand stay until their Pods end"
+    )]
+    Malformed {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
+    /// Each would take the other's limits for somebody else's.
+    #[error("another agent keeps the record {path}: there is to be one on a node")]
+    Held { path: PathBuf },
+    #[error("{path} names the cgroup {cgroup}, which is outside of kubelet's folder")]
+    Outside { path: PathBuf, cgroup: PathBuf },
+}
+
+/// The limits of one Pod that were written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Written {
+    /// The way from kubelet's folder.
+    pub(super) cgroup: PathBuf,
+    /// All values that may stand.
+    pub(super) limits: BTreeMap<Device, BTreeSet<Limit>>,
+}
+
+/// All limits that were written, by the UIDs of their Pods.
+#[derive(Debug)]
+pub(super) struct Record {
+    path: PathBuf,
+    pods: BTreeMap<String, Written>,
+    /// The text that was kept last.
+    kept: Vec<u8>,
+    /// Locked for as long as it is open.
+    _lock: File,
+}
+
+impl Record {
+    /// The record at `path`, empty where there is none yet.
+    ///
+    /// # Errors
+    /// Another agent keeps it, or it cannot be read, is none, or cannot be written.
+    pub(super) fn open(path: PathBuf) -> Result<Self, RecordError> {
+        let lock = lock(&path)?;
+        let pods: BTreeMap<String, Written> = match std::fs::read(&path) {
+            Ok(text) => match serde_json::from_slice(&text) {
+                Ok(pods) => pods,
+                Err(source) => return Err(RecordError::Malformed { path, source }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(source) => return Err(RecordError::Unusable { path, source }),
+        };
+        let outside = pods.values().find(|written| !is_below(&written.cgroup));
+        if let Some(Written { cgroup, .. }) = outside {
+            let cgroup = cgroup.clone();
+            return Err(RecordError::Outside { path, cgroup });
+        }
+        let mut record = Self {
+            path,
+            pods,
+            kept: Vec::new(),
+            _lock: lock,
+        };
+        record.save()?;
+        Ok(record)
+    }
+
+    /// The UIDs of the Pods with limits.
+    pub(super) fn uids(&self) -> Vec<String> {
+        self.pods.keys().cloned().collect()
+    }
+
+    /// The limits that were written for a Pod.
+    pub(super) fn of(&self, uid: &str) -> Option<&Written> {
+        self.pods.get(uid)
+    }
+
+    /// Takes note that `limits` are about to be written, and keeps it.
+    ///
+    /// # Errors
+    /// It cannot be kept; then nothing may be written.
+    pub(super) fn intend(
+        &mut self,
+        uid: &str,
+        cgroup: &Path,
+        limits: impl IntoIterator<Item = (Device, Limit)>,
+    ) -> Result<(), RecordError> {
+        let written = self.pods.entry(uid.to_owned()).or_default();
+        cgroup.clone_into(&mut written.cgroup);
+        for (device, limit) in limits {
+            written.limits.entry(device).or_default().insert(limit);
+        }
+        self.save()
+    }
+
+    /// Takes note that of all values for a device this one stands, or none; kept with the next change.
+    pub(super) fn stands(&mut self, uid: &str, device: Device, limit: Limit) {
+        let Some(written) = self.pods.get_mut(uid) else {
+            return;
+        };
+        if limit == Limit::NONE {
+            written.limits.remove(&device);
+        } else {
+            written.limits.insert(device, BTreeSet::from([limit]));
+        }
+        if written.limits.is_empty() {
+            self.pods.remove(uid);
+        }
+    }
+
+    /// Forgets a Pod whose cgroup is gone; kept with the next change.
+    pub(super) fn forget(&mut self, uid: &str) {
+        self.pods.remove(uid);
+    }
+
+    /// Keeps the record as it is, whole at each moment; nothing is written where nothing has changed.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn save(&mut self) -> Result<(), RecordError> {
+        let Self {
+            path, pods, kept, ..
+        } = self;
+        let mut write = || {
+            let text = serde_json::to_vec(pods)?;
+            if text != *kept {
+                let beside = path.with_extension("new");
+                std::fs::write(&beside, &text)?;
+                std::fs::rename(&beside, &*path)?;
+                *kept = text;
+            }
+            Ok(())
+        };
+        write().map_err(|source| RecordError::Unusable {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+/// The right to keep the record, which ends with the process however that ends.
+fn lock(path: &Path) -> Result<File, RecordError> {
+    let beside = File::create(path.with_extension("lock"));
+    let locked = beside.map_err(TryLockError::Error).and_then(|file| {
+        file.try_lock()?;
+        Ok(file)
+    });
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => RecordError::Held {
+            path: path.to_owned(),
+        },
+        TryLockError::Error(source) => RecordError::Unusable {
+            path: path.to_owned(),
+            source,
+        },
+    })
+}
+
+/// True for a path that leads downwards only.
+fn is_below(path: &Path) -> bool {
+    let mut parts = path.components();
+    path.components().next().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SDA: Device = Device { major: 8, minor: 0 };
+
+    fn limit(rate: u64) -> Limit {
+        Limit {
+            read: Some(rate),
+            write: None,
+        }
+    }
+
+    #[test]
+    fn what_is_intended_is_kept_at_once_and_what_stands_with_the_next_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("limits.json");
+        let mut record = Record::open(path.clone()).unwrap();
+        let cgroup = Path::new("kubepods-podu.slice");
+        record.intend("u", cgroup, [(SDA, limit(5))]).unwrap();
+        record.stands("u", SDA, limit(5));
+        record.intend("u", cgroup, [(SDA, limit(7))]).unwrap();
+        // Killed here: both may stand.
+        drop(record);
+        let mut record = Record::open(path.clone()).unwrap();
+        let written = record.of("u").unwrap();
+        assert_eq!(written.cgroup, cgroup);
+        assert_eq!(written.limits[&SDA], BTreeSet::from([limit(5), limit(7)]));
+        record.stands("u", SDA, Limit::NONE);
+        record.save().unwrap();
+        let second = Record::open(path.clone()).unwrap_err();
+        assert!(second.to_string().contains("one on a node"), "{second}");
+        drop(record);
+        assert_eq!(Record::open(path).unwrap().uids(), [""; 0]);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_trusted_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("limits.json");
+        for (text, reason) in [
+            ("{", "is no record"),
+            (
+                r#"{"u": {"cgroup": "a", "limits": {"sda": []}}}"#,
+                "is no record",
+            ),
+            (r#"{"u": {"cgroup": "../x", "limits": {}}}"#, "outside"),
+            (r#"{"u": {"cgroup": "/x", "limits": {}}}"#, "outside"),
+            (r#"{"u": {"cgroup": "", "limits": {}}}"#, "outside"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = Record::open(path.clone()).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        let nowhere = folder.path().join("none/limits.json");
+        let error = Record::open(nowhere).unwrap_err().to_string();
+        assert!(error.contains("a folder that lasts"), "{error}");
+    }
+}

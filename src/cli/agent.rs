@@ -1,0 +1,130 @@
+//! `evenkeel agent`: the agent of a node, in a Pod of a DaemonSet.
+
+use std::path::PathBuf;
+
+use super::output::Failure;
+use super::settings::{ConfigArgs, ConnectionArgs};
+
+const EXAMPLES: &str = "\
+Examples:
+  kubectl apply -k deploy/overlays/node-agent                one on every node
+  evenkeel agent --node worker-1 --kubeconfig ~/.kube/config --config /etc/evenkeel/config.yaml
+
+Limits the disk I/O of Pods that ask for it by the annotation evenkeel.dev/disk-io-limit, in namespaces
+that have opted in, through io.max of the Pod's own cgroup, and shows what all Pods of the node read,
+write and wait for on /metrics. Linux with cgroup v2 is needed. It runs until it is told to end, and
+takes its limits away then; those that one left which was killed are found by the record.";
+
+/// Limit and measure the disk I/O of the Pods of one node
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) struct Args {
+    /// The name of the Node object
+    #[arg(long, value_name = "NAME", env = "EVENKEEL_NODE")]
+    node: String,
+
+    /// Kubelet's folder of cgroups: kubepods.slice with the driver systemd, kubepods with cgroupfs
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/sys/fs/cgroup/kubepods.slice",
+        help_heading = "The node"
+    )]
+    kubepods: PathBuf,
+
+    /// The mounts of the node
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/proc/1/mountinfo",
+        help_heading = "The node"
+    )]
+    mountinfo: PathBuf,
+
+    /// Kubelet's folder by the node's own path; nothing in it is opened
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/var/lib/kubelet",
+        help_heading = "The node"
+    )]
+    kubelet: PathBuf,
+
+    /// The sysfs of the node
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/sys",
+        help_heading = "The node"
+    )]
+    sys: PathBuf,
+
+    /// The procfs with the pressure of the node
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/proc",
+        help_heading = "The node"
+    )]
+    proc: PathBuf,
+
+    /// Remembers which limits are its own; its folder is to last until the machine starts anew
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/run/evenkeel-agent/limits.json",
+        help_heading = "The node"
+    )]
+    record: PathBuf,
+
+    #[command(flatten)]
+    connection: ConnectionArgs,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    use crate::agent::Paths;
+    use crate::config::Config;
+    use crate::service::{NodeAgent, watch_node};
+
+    let Args {
+        node,
+        kubepods,
+        mountinfo,
+        kubelet,
+        sys,
+        proc,
+        record,
+        connection,
+        config,
+    } = args;
+    let mut config = Config::load(&config.sources([]))?;
+    config.connection = connection.into();
+    let agent = NodeAgent {
+        config,
+        node,
+        paths: Paths {
+            kubepods,
+            mountinfo,
+            sys,
+            proc,
+            kubelet,
+            record,
+        },
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(watch_node(agent)).map_err(Failure::Work)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn run(_: Args) -> Result<(), Failure> {
+    Err(Failure::work(
+        "evenkeel agent limits and measures disk I/O by cgroup v2, which Linux alone has",
+    ))
+}

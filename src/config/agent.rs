@@ -1,0 +1,39 @@
+//! `agent`: what the agent of each node limits, and how often it looks.
+
+use super::check::Checker;
+use super::section::section;
+use crate::agent::{Limits, Settings};
+use evenkeel_core::units::BytesPerSecond;
+use evenkeel_kubernetes::written::Text;
+
+section! {
+    /// `agent` as it is written.
+    AgentSection {
+        limits: Limits = Limits::default(),
+        // Below it containers take minutes to start, and those that share a filesystem wait for its journal.
+        least_limit: Text = "1MiB/s".into(),
+        // As long as a volume that is mounted late may be without its limit.
+        interval: Text = "10s".into(),
+    }
+}
+
+impl AgentSection {
+    pub(super) fn check(&self, check: &mut Checker) -> Settings {
+        let Self {
+            limits,
+            least_limit,
+            interval,
+        } = self;
+        const LEAST: &str = "agent.leastLimit";
+        let least = check.rate(LEAST, Some(least_limit));
+        let least = least.unwrap_or(BytesPerSecond(1));
+        if least.0 == 0 {
+            check.refuse_value(LEAST, least_limit, "a rate above zero");
+        }
+        Settings {
+            limits: *limits,
+            least,
+            interval: check.period("agent.interval", interval),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The composition root of the agent of a node, which serves nobody but probes and Prometheus.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures::StreamExt as _;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::parts::{Tasks, lasting};
+use super::reload::{self, Watch};
+use super::{client, failure, listeners};
+use crate::agent::{Agent, Given, Metrics, Paths};
+use crate::cluster;
+use crate::config::Config;
+use crate::controller::{self, Leadership, Replica, WriteSwitch, Writer};
+use crate::server::{Drain, DrainSettings, Readiness, signals};
+use crate::telemetry::{self, Registry};
+
+/// The agent of one node, as the command line asks for it.
+#[derive(Debug)]
+pub struct NodeAgent {
+    pub config: Config,
+    /// The name of the Node object.
+    pub node: String,
+    pub paths: Paths,
+}
+
+/// Runs the agent until a signal, and takes its limits away.
+///
+/// # Errors
+/// A node without kubelet's cgroups, a record or an address that cannot be used, a kubeconfig that cannot,
+/// or a part that ended although it should not have.
+pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
+    let NodeAgent {
+        config,
+        node,
+        paths,
+    } = given;
+    telemetry::init(&config.log)?;
+    let mut signals = std::pin::pin!(signals().context("signals cannot be received")?);
+    let mut process = Process::new(&config).await?;
+    let agent = process.agent(&config, node.clone(), paths)?;
+    process.follow(&agent, &node);
+    process.reload(config.clone());
+    let Process {
+        registry,
+        readiness,
+        cancel,
+        mut tasks,
+        ..
+    } = process;
+    let drain = Drain::new(DrainSettings {
+        // Nobody is led here whom it would take time to lead elsewhere.
+        delay: Duration::ZERO,
+        ..config.server.drain
+    });
+    listeners::alone(&config, registry, readiness, &drain, &mut tasks)?;
+    lasting(&mut tasks, "agent", &cancel, agent.run(cancel.clone()));
+    let ended = tokio::select! {
+        _ = signals.next() => Ok(()),
+        error = failure(&mut tasks) => Err(error),
+    };
+    cancel.cancel();
+    drain.run(futures::stream::once(async {})).await;
+    while tasks.join_next().await.is_some() {}
+    ended
+}
+
+/// The parts that all others share.
+struct Process {
+    api: Client,
+    replica: Replica,
+    switch: WriteSwitch,
+    registry: Registry,
+    readiness: Readiness,
+    cancel: CancellationToken,
+    tasks: Tasks,
+}
+
+impl Process {
+    async fn new(config: &Config) -> anyhow::Result<Self> {
+        let kubernetes = client::kubernetes(&config.connection).await?;
+        let given = config.connection.namespace.clone();
+        let replica = Replica {
+            namespace: given.unwrap_or_else(|| kubernetes.default_namespace.clone()),
+            identity: client::identity(None)?,
+        };
+        Ok(Self {
+            api: Client::try_from(kubernetes).context("the API server cannot be reached")?,
+            replica,
+            switch: WriteSwitch::new(config.writes),
+            registry: telemetry::registry(),
+            readiness: Readiness::default(),
+            cancel: CancellationToken::new(),
+            tasks: Tasks::new(),
+        })
+    }
+
+    /// The agent, with a writer for its Events.
+    fn agent(&mut self, config: &Config, node: String, paths: Paths) -> anyhow::Result<Agent> {
+        let writes = controller::Metrics::default();
+        writes.register_writes(&mut self.registry);
+        let (writer, queue) = Writer::new(
+            self.api.clone(),
+            config.writer,
+            // Nobody else writes of the Pods of this node.
+            Leadership::alone(),
+            self.switch.clone(),
+            writes.clone(),
+        );
+        let metrics = Metrics::default();
+        metrics.register(&mut self.registry);
+        let given = Given {
+            switch: self.switch.clone(),
+            queue,
+            reporter: self.replica.identity.clone(),
+            node,
+            metrics,
+            writes,
+        };
+        let agent = Agent::new(config.agent, paths, given, &mut self.registry)?;
+        let writing = writer.run(self.cancel.clone());
+        lasting(&mut self.tasks, "writer", &self.cancel, writing);
+        Ok(agent)
+    }
+
+    /// Keeps the watches at work, and tells when what they watch is known.
+    fn follow(&mut self, agent: &Agent, node: &str) {
+        let metrics = cluster::Metrics::default();
+        metrics.register_watches(&mut self.registry);
+        let mut watches = agent.watches(&self.api, &metrics, node);
+        let synced = agent.synced();
+        let condition = self.readiness.condition("Pods of the node known");
+        let cancel = self.cancel.clone();
+        self.tasks.spawn(async move {
+            let known = async move {
+                synced.await;
+                condition.met();
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                ended = watches.ended() => Err(ended.into()),
+                () = known => Ok(()),
+                () = cancel.cancelled() => Ok(()),
+            }
+        });
+    }
+
+    /// Follows the configuration file.
+    fn reload(&mut self, config: Config) {
+        let metrics = reload::Metrics::default();
+        metrics.register(&mut self.registry);
+        let reload = Watch {
+            config,
+            switch: self.switch.clone(),
+            metrics,
+            queue: None,
+            replica: self.replica.clone(),
+        };
+        let reload = reload.run(self.cancel.clone());
+        let name = "watch of the configuration";
+        lasting(&mut self.tasks, name, &self.cancel, reload);
+    }
+}
