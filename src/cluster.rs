@@ -14,6 +14,7 @@ pub mod metrics;
 pub mod owners;
 pub mod records;
 mod removable;
+mod resizable;
 pub mod state;
 pub mod watch;
 

@@ -30,8 +30,8 @@ Examples:
 
 Bounds of HPAs and ScaledObjects, and replicas that CronHPAs have set, become the user's again, later
 edits of them included; what mode direct has put to sleep gets one replica; taints of overloaded nodes
-and costs of deletion that Evenkeel gave Pods go. Annotations
-that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
+and costs of deletion that Evenkeel gave Pods go, and Pods that it has resized get the resources that they
+were made with. Annotations that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
 `writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
@@ -147,8 +147,8 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
             Ok(extent) => (extent, None),
             Err(error) => (Extent::Lapsed, Some(error.to_string())),
         };
-        let gives_costs = may_give_costs(&configuration(client, args).await);
-        let mut lapsed = uninstall::lapsed(client, extent, gives_costs, now).await;
+        let writes_pods = may_write_pods(&configuration(client, args).await);
+        let mut lapsed = uninstall::lapsed(client, extent, writes_pods, now).await;
         lapsed.unseen.extend(unread.map(|why| Unlisted {
             what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
             why,
@@ -205,11 +205,14 @@ async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, U
     configuration(client, args).await.map(|config| config.kinds)
 }
 
-/// False where the configuration says that Pods are given no costs of deletion: the clean-up has no right to
-/// look at Pods then. Where it cannot be read they are looked at, and what stands in the way of that is told.
-fn may_give_costs(configuration: &Result<Config, Unlisted>) -> bool {
+/// False where the configuration says that Pods are neither given costs of deletion nor resized: the clean-up
+/// has no right to look at Pods then. Where it cannot be read they are looked at, and what stands in the way of
+/// that is told.
+fn may_write_pods(configuration: &Result<Config, Unlisted>) -> bool {
     let known = configuration.as_ref();
-    known.map_or(true, |config| config.cluster.balances_scale_in)
+    known.map_or(true, |config| {
+        config.cluster.balances_scale_in || config.tuning.resizes
+    })
 }
 
 /// The configuration of the installation: the file that is named, else that of the ConfigMap.
@@ -302,7 +305,7 @@ mod tests {
     use crate::config::Sources;
 
     #[test]
-    fn costs_are_looked_for_unless_the_configuration_says_that_there_are_none() {
+    fn pods_are_looked_at_unless_the_configuration_says_that_there_are_none() {
         let parse = |text: &str| {
             let config = Config::parse(text, &Sources::default());
             config.map_err(|error| Unlisted {
@@ -314,8 +317,9 @@ mod tests {
             ("scheduling: {scaleIn: off}", false),
             ("scheduling: {scaleIn: balance}", true),
             ("scheduling: {scaleIn: perhaps}", true),
+            ("tuning: {resize: true}", true),
         ] {
-            assert_eq!(may_give_costs(&parse(text)), looks, "{text}");
+            assert_eq!(may_write_pods(&parse(text)), looks, "{text}");
         }
     }
 }

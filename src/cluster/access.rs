@@ -39,6 +39,8 @@ pub enum Need {
     CustomKinds,
     /// Those that give Pods costs of deletion before a scale-in.
     ScaleInBalance,
+    /// Those that resize Pods in place.
+    InPlaceTuning,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -123,8 +125,19 @@ pub fn restoring() -> Vec<Access<'static>> {
         need: Need::ScaleInBalance,
         ..right(Kind::Pod)
     };
+    let resized = [
+        Access {
+            need: Need::InPlaceTuning,
+            ..right(Kind::Pod)
+        },
+        Access {
+            identity: Identity::CleanUp,
+            ..RESIZE
+        },
+    ];
     let bounded = BOUNDED.map(right).into_iter();
-    bounded.chain(tainted).chain([costs]).collect()
+    let further = tainted.into_iter().chain([costs]).chain(resized);
+    bounded.chain(further).collect()
 }
 
 /// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
@@ -170,6 +183,20 @@ const FURTHER: &[Access<'static>] = &[
     Access {
         need: Need::ScaleInBalance,
         ..everywhere(Kind::Pod, &["patch"])
+    },
+    // Resizes, the record of each, and what namespaces leave to their containers.
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::Pod, &["patch"])
+    },
+    RESIZE,
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::LimitRange, &["list"])
+    },
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::ResourceQuota, &["list"])
     },
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
@@ -262,6 +289,13 @@ const FURTHER: &[Access<'static>] = &[
     },
     api_service(Identity::Signer, &["get", "patch"]),
 ];
+
+/// The resources of running Pods.
+const RESIZE: Access<'static> = Access {
+    subresource: Some("resize"),
+    need: Need::InPlaceTuning,
+    ..everywhere(Kind::Pod, &["patch"])
+};
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
     Access {

@@ -9,6 +9,7 @@ mod scaling;
 mod second_scheduler;
 mod synced;
 mod taints;
+mod tuning;
 mod used;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,7 @@ use super::history::History;
 use super::owners::Owner;
 use super::records::{NamespaceRecord, WaitingPod};
 use super::removable::RemovablePods;
+use super::resizable::ResizablePods;
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -66,6 +68,7 @@ struct Shared {
     snapshot: ArcSwap<Snapshot>,
     scaling: Mutex<Store>,
     removable: Mutex<RemovablePods>,
+    resizable: Mutex<ResizablePods>,
     history: History,
 }
 
@@ -91,6 +94,7 @@ impl ClusterState {
         Self(Arc::new(Shared {
             settings,
             removable: Mutex::new(removable),
+            resizable: Mutex::default(),
             clock,
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
@@ -178,6 +182,7 @@ impl ClusterState {
         self.0.history.apply(pod, &name, &demand);
         self.scaling().pods.apply(pod, name);
         self.removable().apply(pod);
+        self.keep_resizable(pod);
     }
 
     /// Forgets a Pod that was deleted.
@@ -189,6 +194,7 @@ impl ClusterState {
         });
         self.scaling().pods.remove(uid);
         self.removable().remove(uid);
+        self.resizable().remove(uid);
     }
 
     /// Keeps only these Pods, after a complete list.
@@ -200,6 +206,7 @@ impl ClusterState {
         });
         self.scaling().pods.retain(&keep);
         self.removable().retain(&keep);
+        self.resizable().retain(&keep);
     }
 
     /// Takes a namespace as it now is.
@@ -214,17 +221,20 @@ impl ClusterState {
             resource_version: version(metadata),
             label: metadata.labels.get(ENABLED).cloned(),
         };
+        let is_in = record.policy.enabled;
         self.change(|inner| {
             inner.warn(Kind::Namespace, metadata, &invalid);
             inner.warnings.extend(warnings);
             inner.set_namespace(name, record);
             inner.recount_claims(name, now);
         });
+        self.resizable().opt(name, is_in);
     }
 
     /// Forgets a namespace that was deleted.
     pub fn remove_namespace(&self, name: &str, now: Timestamp) {
         self.change(|inner| inner.remove_namespace(name, now));
+        self.resizable().forget_namespace(name);
         self.scaling().retain_namespaces(|other| other != name);
     }
 

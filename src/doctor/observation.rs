@@ -136,6 +136,9 @@ pub struct Right {
     /// Only needed where Pods are given costs of deletion.
     #[serde(default)]
     pub for_scale_in_balance: bool,
+    /// Only needed where Pods are resized in place.
+    #[serde(default)]
+    pub for_in_place_tuning: bool,
     /// Only needed where external metrics are served.
     #[serde(default)]
     pub for_external_metrics: bool,

@@ -7,6 +7,7 @@
 
 mod answer;
 mod client;
+mod containers;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod grid;
@@ -22,6 +23,7 @@ mod source;
 mod value;
 
 pub use client::Connection;
+pub use containers::Harm;
 pub use grid::Grid;
 pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};

@@ -27,6 +27,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
         controller,
         measuring,
         scaling,
+        tuning,
         configuration,
     } = &parts.instruments;
     server.register(&mut registry);
@@ -35,6 +36,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
     controller.register(&mut registry);
     measuring.register(&mut registry);
     scaling.register(&mut registry);
+    tuning.register(&mut registry);
     configuration.register(&mut registry);
     MetricsPage::new(Arc::new(registry))
 }

@@ -66,6 +66,7 @@ pub(super) struct Instruments {
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
     pub(super) scaling: controller::scaling::Metrics,
+    pub(super) tuning: controller::tuning::Metrics,
     pub(super) configuration: reload::Metrics,
 }
 

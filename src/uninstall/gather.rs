@@ -68,11 +68,11 @@ pub async fn gather(
 
 /// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
 /// should have put them back is gone; and where no leader has been for as long, tainted nodes, and Pods with
-/// costs of deletion where those are given at all (`gives_costs`).
+/// costs of deletion where those are given at all (`writes_pods`).
 pub async fn lapsed(
     client: &Client,
     extent: Extent,
-    gives_costs: bool,
+    writes_pods: bool,
     now: Timestamp,
 ) -> Inventory {
     let mut found = Inventory::default();
@@ -82,7 +82,7 @@ pub async fn lapsed(
     }
     if extent == Extent::Abandoned {
         marked(client, Kind::Node, look, &mut found).await;
-        if gives_costs {
+        if writes_pods {
             marked(client, Kind::Pod, look, &mut found).await;
         }
     }

@@ -6,6 +6,7 @@
 mod configuration;
 mod faults;
 mod signals;
+mod tuning;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

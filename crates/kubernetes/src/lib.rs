@@ -43,6 +43,7 @@ pub mod pod;
 pub mod pod_facts;
 pub mod pod_metrics;
 pub mod pod_names;
+pub mod qos_class;
 pub mod removable_pod;
 pub mod request_header;
 pub mod requests;

@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 6] = [
+const OVERLAYS: [(&str, &str, &str); 7] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -27,6 +27,7 @@ const OVERLAYS: [(&str, &str, &str); 6] = [
         "ClusterRole",
         "evenkeel-scale-in-balance",
     ),
+    ("in-place-tuning", "ClusterRole", "evenkeel-in-place-tuning"),
 ];
 
 impl Leftovers {

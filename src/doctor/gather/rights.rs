@@ -62,6 +62,7 @@ fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + us
             for_certificates: access.need == Need::SelfManagedCertificates,
             for_second_scheduler: access.need == Need::SecondScheduler,
             for_scale_in_balance: access.need == Need::ScaleInBalance,
+            for_in_place_tuning: access.need == Need::InPlaceTuning,
             for_external_metrics: access.need == Need::ExternalMetrics,
             for_custom_kinds: access.need == Need::CustomKinds,
             allowed: false,

@@ -1,14 +1,26 @@
-//! The status of a Pod, which is a function of its stage.
+//! The status of a Pod, which is a function of its stage and of the resources that it has.
+
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
+use super::resize::Allocation;
 use crate::Timeline;
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
 
-/// The status of a Pod in a stage.
-pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timeline) -> Value {
+/// What the status of a Pod is made of.
+#[derive(Clone, PartialEq)]
+pub(super) struct Written {
+    pub(super) stage: Stage,
+    pub(super) allocation: Arc<Allocation>,
+}
+
+/// The status of a Pod in a stage, with the resources that it has.
+pub(super) fn status(pod: &Pod, now: &Written, life: &Lifecycle, timeline: &Timeline) -> Value {
+    let Written { stage, allocation } = now;
+    let stage = *stage;
     let running = stage >= Stage::Warming;
     let ready = stage == Stage::Ready;
     let word = |holds: bool| if holds { "True" } else { "False" };
@@ -25,7 +37,8 @@ pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timel
                 "name": container.name, "image": container.image, "imageID": "",
                 "containerID": format!("simulated://{}", container.name),
                 "restartCount": 0, "ready": ready, "started": running, "state": doing,
-                "resources": container.resources,
+                "resources": allocation.of(&container.name),
+                "allocatedResources": allocation.requests(&container.name),
             })
         })
         .collect();
@@ -44,6 +57,7 @@ pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timel
             condition("Initialized", true),
             condition("Ready", ready),
             condition("ContainersReady", ready),
+            allocation.condition(),
         ],
         "containerStatuses": containers,
     }})
@@ -54,6 +68,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
+    use crate::kubelet::resize::{Allocations, Place};
     use crate::scenario::Startup;
     use evenkeel_kubernetes as kubernetes;
 
@@ -70,13 +85,23 @@ mod tests {
         let mut object =
             json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}});
         let pod: Pod = serde_json::from_value(object.clone()).unwrap();
+        let nowhere = Place {
+            name: "n",
+            node: None,
+        };
+        let mut allocations = Allocations::default();
+        let allocation = allocations.look(&pod, nowhere, timeline.date(second(0)));
         for (stage, phase, started) in [
             (Stage::Pulling, "Pending", None),
             (Stage::Starting, "Pending", None),
             (Stage::Warming, "Running", Some(1_015)),
             (Stage::Ready, "Running", Some(1_015)),
         ] {
-            json_patch::merge(&mut object, &status(&pod, stage, &life, &timeline));
+            let now = Written {
+                stage,
+                allocation: allocation.clone(),
+            };
+            json_patch::merge(&mut object, &status(&pod, &now, &life, &timeline));
             let read: kubernetes::pod::Pod = serde_json::from_value(object.clone()).unwrap();
             assert_eq!(object["status"]["phase"], phase);
             assert_eq!(
