@@ -1,5 +1,6 @@
 //! Every Pod that carries a resize is followed at each look, and every workload is told of its tuning.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -49,8 +50,8 @@ impl Following {
             }
             phases.extend(pod.resize.as_ref().map(|resize| resize.phase));
         }
-        let is_there = |uid: &Arc<str>| pods.iter().any(|pod| pod.uid == *uid);
-        memory.told.retain(|uid, _| is_there(uid));
+        let there: HashSet<&Arc<str>> = pods.iter().map(|pod| &pod.uid).collect();
+        memory.told.retain(|uid, _| there.contains(uid));
         self.metrics.resized(pods.len(), |phase| {
             phases.iter().filter(|one| **one == phase).count()
         });
@@ -107,12 +108,12 @@ impl Following {
             let status = match mode {
                 Mode::Off if is_told => None,
                 Mode::Off => continue,
-                // Nothing has been decided since this replica leads: what stands is as good.
-                _ if status.containers.is_empty() && status.pending.is_empty() => continue,
-                _ if !standing.is_news && status.pending.is_empty() => continue,
+                // Where nothing has been decided since this replica leads, what stands is as good.
+                _ if !standing.is_news && status.pending == standing.told_pending => continue,
                 _ => Some(status),
             };
             standing.is_news = false;
+            standing.told_pending.clone_from(&standing.pending);
             writes.extend(TuningStatus::write(status, workload, Purpose::ResizeEvent));
         }
         writes

@@ -49,6 +49,8 @@ pub(super) struct Standing {
     pub(super) is_news: bool,
     /// The resizes that kubelet has not done.
     pub(super) pending: Vec<PendingResize>,
+    /// Those of them that the status was last told of.
+    pub(super) told_pending: Vec<PendingResize>,
     pub(super) resized: usize,
 }
 
