@@ -4,8 +4,8 @@
 //! The control plane's stand-in for kubelets shows every resize as done; what kubelets defer is told here by
 //! conditions that the test writes.
 
-use evenkeel_kubernetes::plan::Purpose;
 use evenkeel_kubernetes::plan::resize::{Rules, put_back, record, resize};
+use evenkeel_kubernetes::plan::{Operation, Purpose};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::pod::ResourceRequirements;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
@@ -349,25 +349,24 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
     let clean_up = by_account(plane, "evenkeel-restore").await;
     let other = patched(&clean_up, NAMESPACE, None, &text_of("other")).await;
     assert!(other.is_err(), "{other:?}");
-    for _ in 0..3 {
-        let pods: Api<ListedPod> = Api::namespaced(plane.client.clone(), NAMESPACE);
+    eventually("the clean-up puts back", async || {
+        let pods: Api<ListedPod> = Api::namespaced(clean_up.clone(), NAMESPACE);
         let seen = read(&pods.get("p").await.expect("it is there")).expect("it runs");
         let Some(write) = put_back(&seen, RULES, Purpose::Restore) else {
-            break;
+            return Ok(());
         };
-        let subresource = write.target.subresource.as_deref();
-        let evenkeel_kubernetes::plan::Operation::Conditional(change) = &write.operation else {
+        let Operation::Conditional(change) = &write.operation else {
             panic!("a patch")
         };
-        let params = PatchParams::default();
-        let pods: Api<ListedPod> = Api::namespaced(clean_up.clone(), NAMESPACE);
-        let change = Patch::<()>::Json(change.to_patch());
-        let answer = match subresource {
+        let (params, change) = (PatchParams::default(), Patch::<()>::Json(change.to_patch()));
+        // What the stand-in for kubelet writes meanwhile makes it another version.
+        let answer = match write.target.subresource.as_deref() {
             Some(part) => pods.patch_subresource(part, "p", &params, &change).await,
             None => pods.patch("p", &params, &change).await,
         };
-        answer.expect("the clean-up puts back");
-    }
+        Err(format!("{answer:?}"))
+    })
+    .await;
     let pods: Api<ListedPod> = Api::namespaced(plane.client.clone(), NAMESPACE);
     let left = json!(pods.get("p").await.expect("it is there"));
     assert_eq!(left["spec"]["containers"][0]["resources"], burstable());
