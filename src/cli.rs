@@ -37,6 +37,7 @@ mod service_api;
 mod settings;
 #[cfg(feature = "sandbox")]
 mod simulate;
+mod tune;
 mod uninstall;
 
 use std::ffi::OsString;
@@ -90,6 +91,7 @@ enum Command {
     Train(forecast::train::Args),
     #[cfg(feature = "sandbox")]
     Simulate(Box<simulate::Args>),
+    Tune(Box<tune::Args>),
     Uninstall(uninstall::Args),
 }
 
@@ -136,6 +138,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Train(args) => forecast::train::run(&args),
         #[cfg(feature = "sandbox")]
         Command::Simulate(args) => simulate::run(*args),
+        Command::Tune(args) => tune::run(*args),
         Command::Uninstall(args) => uninstall::run(&args),
     }
 }

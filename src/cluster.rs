@@ -16,6 +16,7 @@ pub mod owners;
 mod profiles;
 pub mod records;
 mod removable;
+mod resizable;
 pub mod state;
 pub mod watch;
 

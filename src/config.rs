@@ -22,6 +22,7 @@ mod scheduling;
 mod section;
 mod server;
 mod shape;
+mod tuning;
 mod value;
 pub(crate) mod yaml;
 
@@ -72,6 +73,7 @@ pub struct Config {
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
     pub scaling: plan::scaling::Settings,
+    pub tuning: crate::controller::tuning::Settings,
     /// The kinds of custom resources that are scaled.
     pub kinds: Vec<ScaledKind>,
     /// The calendar that loads live by.
@@ -186,6 +188,7 @@ impl Config {
             certificates,
             scheduling,
             scaling,
+            tuning,
             admission,
             network,
             disk,
@@ -223,6 +226,7 @@ impl Config {
                 check,
             ),
             kinds: scaling.kinds(check),
+            tuning: tuning.check(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
             replica_profiles: scaling.follows_profiles(),

@@ -12,6 +12,7 @@ pub mod rounds;
 mod scale_in;
 pub mod scaling;
 pub mod switch;
+pub mod tuning;
 mod work;
 pub mod writer;
 
@@ -23,4 +24,5 @@ pub use queue::WriteQueue;
 pub use rounds::Rounds;
 pub use scale_in::ScaleIns;
 pub use switch::{WriteSwitch, Writes};
+pub use tuning::Tuning;
 pub use writer::Writer;

@@ -12,6 +12,7 @@ mod gather;
 mod inventory;
 mod leader;
 mod place;
+mod resize;
 mod restore;
 
 pub use evenkeel_kubernetes::plan::uninstall::Extent;
@@ -19,4 +20,5 @@ pub use gather::{OnPods, gather, lapsed};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
 pub use leader::{lapsed_extent, living_leader};
 pub use place::{Misplaced, misplaced};
+pub use resize::{put_resources_back, resizable};
 pub use restore::restore;

@@ -36,6 +36,7 @@ mod scenarios {
     mod signals;
     mod tenants;
     mod throughput;
+    mod tuning;
     mod waiting;
     mod world;
 }

@@ -30,8 +30,8 @@ Examples:
 
 Bounds of HPAs and ScaledObjects, and replicas that CronHPAs have set, become the user's again, later
 edits of them included; what mode direct has put to sleep gets one replica; taints of overloaded nodes
-and costs of deletion that Evenkeel gave Pods go. Annotations
-that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
+and costs of deletion that Evenkeel gave Pods go, and Pods that it has resized get the resources that they
+were made with. Annotations that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
 `writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
@@ -212,6 +212,7 @@ fn on_pods(configuration: &Result<Config, Unlisted>) -> OnPods {
     OnPods {
         costs: known.map_or(true, |config| config.cluster.balances_scale_in),
         states: known.map_or(true, |config| config.replica_profiles),
+        resources: known.map_or(true, |config| config.tuning.resizes),
     }
 }
 
@@ -313,13 +314,18 @@ mod tests {
                 why: error.to_string(),
             })
         };
-        for (text, costs, states) in [
-            ("scheduling: {scaleIn: off}", false, false),
-            ("scheduling: {scaleIn: balance}", true, false),
-            ("scaling: {replicaProfiles: on}", false, true),
-            ("scheduling: {scaleIn: perhaps}", true, true),
+        for (text, costs, states, resources) in [
+            ("scheduling: {scaleIn: off}", false, false, false),
+            ("scheduling: {scaleIn: balance}", true, false, false),
+            ("scaling: {replicaProfiles: on}", false, true, false),
+            ("tuning: {resize: true}", false, false, true),
+            ("scheduling: {scaleIn: perhaps}", true, true, true),
         ] {
-            let expected = OnPods { costs, states };
+            let expected = OnPods {
+                costs,
+                states,
+                resources,
+            };
             assert_eq!(on_pods(&parse(text)), expected, "{text}");
         }
     }

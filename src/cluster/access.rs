@@ -43,6 +43,8 @@ pub enum Need {
     ScaleInBalance,
     /// Those that take Pods out of traffic for ReplicaProfiles.
     ReplicaProfiles,
+    /// Those that resize Pods in place.
+    InPlaceTuning,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -141,8 +143,19 @@ pub fn restoring() -> Vec<Access<'static>> {
         pods(Need::ReplicaProfiles),
         condition,
     ];
+    let resize = |need| Access {
+        identity: Identity::CleanUp,
+        need,
+        ..RESIZE
+    };
+    let resized = [
+        pods(Need::InPlaceTuning),
+        resize(Need::InPlaceTuning),
+        resize(Need::ReplicaProfiles),
+    ];
     let bounded = BOUNDED.map(right).into_iter();
-    bounded.chain(tainted).chain(on_pods).collect()
+    let further = tainted.into_iter().chain(on_pods).chain(resized);
+    bounded.chain(further).collect()
 }
 
 /// Everything that the agent of a node asks of the API server, `evenkeel agent`: the Pods of its node, to
@@ -222,6 +235,20 @@ const FURTHER: &[Access<'static>] = &[
         need: Need::ReplicaProfiles,
         subresource: Some("resize"),
         ..everywhere(Kind::Pod, &["patch"])
+    },
+    // Resizes, the record of each, and what namespaces leave to their containers.
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::Pod, &["patch"])
+    },
+    RESIZE,
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::LimitRange, &["list"])
+    },
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::ResourceQuota, &["list"])
     },
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
@@ -327,6 +354,13 @@ const FURTHER: &[Access<'static>] = &[
         ..METRICS_PROVIDER
     },
 ];
+
+/// The resources of running Pods.
+const RESIZE: Access<'static> = Access {
+    subresource: Some("resize"),
+    need: Need::InPlaceTuning,
+    ..everywhere(Kind::Pod, &["patch"])
+};
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
     Access {

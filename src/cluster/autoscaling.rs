@@ -11,6 +11,7 @@ mod keys;
 mod pods;
 mod profiled;
 mod start_times;
+mod tuning;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -32,6 +33,7 @@ use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
+use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 use evenkeel_kubernetes::workload::Workload;
 use keys::keys_of;
 use pods::PodIndex;
@@ -108,7 +110,10 @@ impl ScalingObject {
     /// The annotations whose values are not accepted, of kinds of which annotations are read.
     fn warnings(&self) -> impl Iterator<Item = AnnotationWarning> {
         let (metadata, kind) = (self.metadata(), self.kind());
-        let (_, invalid) = ScalingPolicy::parse(&metadata.annotations);
+        let (_, mut invalid) = ScalingPolicy::parse(&metadata.annotations);
+        if matches!(self, Self::Workload(_)) {
+            invalid.extend(TuningPolicy::parse(&metadata.annotations).1);
+        }
         invalid
             .into_iter()
             .map(move |invalid| AnnotationWarning::new(kind, metadata, &invalid))

@@ -10,6 +10,7 @@ mod scaling;
 mod second_scheduler;
 mod synced;
 mod taints;
+mod tuning;
 mod used;
 
 use std::collections::HashSet;
@@ -26,6 +27,7 @@ use super::owners::Owner;
 use super::profiles::Profiles;
 use super::records::{NamespaceRecord, WaitingPod};
 use super::removable::RemovablePods;
+use super::resizable::ResizablePods;
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -72,6 +74,7 @@ struct Shared {
     snapshot: ArcSwap<Snapshot>,
     scaling: Mutex<Store>,
     removable: Mutex<RemovablePods>,
+    resizable: Mutex<ResizablePods>,
     history: History,
     profiles: Mutex<Profiles>,
     /// The workloads that profiles are about.
@@ -102,6 +105,7 @@ impl ClusterState {
         Self(Arc::new(Shared {
             settings,
             removable: Mutex::new(removable),
+            resizable: Mutex::default(),
             clock,
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
@@ -194,6 +198,7 @@ impl ClusterState {
         self.scaling().pods.apply(pod, name);
         self.removable().apply(pod);
         self.apply_gated(pod);
+        self.keep_resizable(pod);
     }
 
     /// Forgets a Pod that was deleted.
@@ -206,6 +211,7 @@ impl ClusterState {
         self.scaling().pods.remove(uid);
         self.removable().remove(uid);
         self.profiles().remove_pod(uid);
+        self.resizable().remove(uid);
     }
 
     /// Keeps only these Pods, after a complete list.
@@ -218,6 +224,7 @@ impl ClusterState {
         self.scaling().pods.retain(&keep);
         self.removable().retain(&keep);
         self.profiles().retain_pods(&keep);
+        self.resizable().retain(&keep);
     }
 
     /// Takes a namespace as it now is.
@@ -232,17 +239,20 @@ impl ClusterState {
             resource_version: version(metadata),
             label: metadata.labels.get(ENABLED).cloned(),
         };
+        let is_in = record.policy.enabled;
         self.change(|inner| {
             inner.warn(Kind::Namespace, metadata, &invalid);
             inner.warnings.extend(warnings);
             inner.set_namespace(name, record);
             inner.recount_claims(name, now);
         });
+        self.resizable().opt(name, is_in);
     }
 
     /// Forgets a namespace that was deleted.
     pub fn remove_namespace(&self, name: &str, now: Timestamp) {
         self.change(|inner| inner.remove_namespace(name, now));
+        self.resizable().forget_namespace(name);
         self.scaling().retain_namespaces(|other| other != name);
     }
 

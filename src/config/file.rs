@@ -12,6 +12,7 @@ use super::process::{LeaderElectionSection, LogSection, WakeSection, WriterSecti
 use super::scaling::ScalingSection;
 use super::scheduling::{AdmissionSection, DiskSection, NetworkSection, SchedulingSection};
 use super::server::ServerSection;
+use super::tuning::TuningSection;
 use crate::controller::Writes;
 
 /// The version that the file has to name, when it names one.
@@ -35,6 +36,7 @@ pub struct File {
     pub(super) certificates: CertificatesSection,
     pub(super) scheduling: SchedulingSection,
     pub(super) scaling: ScalingSection,
+    pub(super) tuning: TuningSection,
     pub(super) admission: AdmissionSection,
     pub(super) network: NetworkSection,
     pub(super) disk: DiskSection,
@@ -57,6 +59,7 @@ impl Default for File {
             certificates: CertificatesSection::default(),
             scheduling: SchedulingSection::default(),
             scaling: ScalingSection::default(),
+            tuning: TuningSection::default(),
             admission: AdmissionSection::default(),
             network: NetworkSection::default(),
             disk: DiskSection::default(),

@@ -127,6 +127,15 @@ fn every_field_of_the_complete_example_is_read() {
         }
     );
     assert!(config.cluster.balances_scale_in);
+    let tuning = crate::controller::tuning::Settings {
+        mode: evenkeel_core::tuning::Mode::On,
+        resizes: true,
+        interval: SignedDuration::from_mins(20),
+        elasticity: evenkeel_core::tuning::Elasticity::new(0.3).unwrap(),
+        withdraw_after: SignedDuration::from_mins(15),
+        after_scaling: SignedDuration::from_mins(10),
+    };
+    assert_eq!(config.tuning, tuning);
     let scaling = plan::scaling::Settings {
         mode: Mode::Floor,
         predict: Predict::DsHpa,

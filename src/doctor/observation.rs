@@ -139,6 +139,9 @@ pub struct Right {
     /// Only needed where Pods are taken out of traffic.
     #[serde(default)]
     pub for_replica_profiles: bool,
+    /// Only needed where Pods are resized in place.
+    #[serde(default)]
+    pub for_in_place_tuning: bool,
     /// Only needed where external metrics are served.
     #[serde(default)]
     pub for_external_metrics: bool,

@@ -7,6 +7,7 @@
 
 mod answer;
 mod client;
+mod containers;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod grid;
@@ -24,6 +25,7 @@ mod source;
 mod value;
 
 pub use client::Connection;
+pub use containers::Harm;
 pub use grid::Grid;
 pub(crate) use label_matchers::literal;
 pub use label_matchers::{LabelMatchers, UnfitLabel};

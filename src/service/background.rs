@@ -13,7 +13,9 @@ use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
 use crate::cluster::watch::{self, Further, LeaseName, Watches};
 use crate::controller::scaling::{self, Past, Scaling};
-use crate::controller::{Elector, Leadership, OnlineConditions, Rounds, WriteQueue, Writer};
+use crate::controller::{
+    Elector, Leadership, OnlineConditions, Rounds, Tuning, WriteQueue, Writer,
+};
 use crate::server::Condition;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
@@ -29,7 +31,11 @@ pub(super) fn start(
 ) -> anyhow::Result<CertificateProvider> {
     let Parts { config, client, .. } = parts;
     watches(parts, cancel, tasks);
-    let measuring::Asked { past, signals } = measuring::start(parts, cancel, tasks)?;
+    let measuring::Asked {
+        past,
+        signals,
+        containers,
+    } = measuring::start(parts, cancel, tasks)?;
     let leadership = Leadership::default();
     let elector = Elector::new(
         client.clone(),
@@ -58,6 +64,20 @@ pub(super) fn start(
     };
     let conditions = conditions.run(cancel.clone());
     lasting(tasks, "writer of conditions", cancel, conditions);
+    let tuning = Tuning {
+        settings: config.tuning,
+        cluster: parts.cluster.clone(),
+        policy: Arc::new(config.policy.clone()),
+        containers,
+        board: parts.instruments.scaling.board().clone(),
+        client: client.clone(),
+        queue: queue.clone(),
+        leadership: leadership.clone(),
+        switch: parts.switch.clone(),
+        identity: parts.replica.identity.clone(),
+        metrics: parts.instruments.tuning.clone(),
+    };
+    lasting(tasks, "tuning loop", cancel, tuning.run(cancel.clone()));
     let scaling = Scaling {
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),

@@ -33,6 +33,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
         controller,
         measuring,
         scaling,
+        tuning,
         configuration,
         provider,
     } = &parts.instruments;
@@ -42,6 +43,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
     controller.register(&mut registry);
     measuring.register(&mut registry);
     scaling.register(&mut registry);
+    tuning.register(&mut registry);
     configuration.register(&mut registry);
     provider.register(&mut registry);
     MetricsPage::new(Arc::new(registry))

@@ -16,7 +16,7 @@ use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::signals::{self, ServedSource, Signals};
-use crate::metrics::{Bounds, MetricsSource, NoMetrics, Poller, Source};
+use crate::metrics::{BODY_LIMIT, Bounds, Containers, MetricsSource, NoMetrics, Poller, Source};
 use checking::Check;
 
 /// What the scaling loop asks beside the rounds of measurements.
@@ -25,6 +25,8 @@ pub(super) struct Asked {
     pub(super) past: Option<Arc<PrometheusSource>>,
     /// The signals of single targets.
     pub(super) signals: Signals,
+    /// What single containers use, where that is measured at all.
+    pub(super) containers: Option<Containers>,
 }
 
 /// Starts polling; every round goes into the node table and to the scaling loop.
@@ -72,10 +74,26 @@ pub(super) fn start(
             Ok(())
         });
     }
+    let containers = containers(parts, prometheus.clone());
     Ok(Asked {
         past: prometheus,
         signals,
+        containers,
     })
+}
+
+/// The source of what containers use: that of rounds, or the metrics API where it does not tell.
+fn containers(parts: &Parts, prometheus: Option<Arc<PrometheusSource>>) -> Option<Containers> {
+    let bounds = Bounds {
+        timeout: parts.config.metrics.signals.timeout,
+        body_limit: BODY_LIMIT,
+    };
+    match parts.config.metrics.source {
+        Source::Prometheus(_) | Source::MetricsApi(_) => {
+            Some(Containers::new(prometheus, parts.client.clone(), bounds))
+        }
+        Source::Replay(_) | Source::None => None,
+    }
 }
 
 /// Starts asking the kubelets, where they are to tell the use of disks, and has rounds hold it.

@@ -67,6 +67,7 @@ pub(super) struct Instruments {
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
     pub(super) scaling: controller::scaling::Metrics,
+    pub(super) tuning: controller::tuning::Metrics,
     pub(super) configuration: reload::Metrics,
     pub(super) provider: metrics_provider::Metrics,
 }

@@ -68,8 +68,8 @@ pub async fn gather(
 
 /// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
 /// should have put them back is gone; and where no leader has been for as long, tainted nodes, and Pods with
-/// costs of deletion where those are given at all. Where Pods are taken out of traffic, those too whose readiness
-/// gate nobody opens.
+/// costs of deletion or other resources where those are given at all. Where Pods are taken out of traffic, those too
+/// whose readiness gate nobody opens.
 pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Timestamp) -> Inventory {
     let mut found = Inventory::default();
     let look = Look { extent, now };
@@ -80,7 +80,7 @@ pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Times
     if is_abandoned {
         marked(client, Kind::Node, look, &mut found).await;
     }
-    if on_pods.states || (is_abandoned && on_pods.costs) {
+    if on_pods.states || (is_abandoned && on_pods.leaves_anything()) {
         marked(client, Kind::Pod, look, &mut found).await;
     }
     found.marks.retain(|mark| mark.is_due);
@@ -93,8 +93,21 @@ pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Times
 pub struct OnPods {
     /// Costs of deletion.
     pub costs: bool,
-    /// States, for ReplicaProfiles.
+    /// States, for ReplicaProfiles, and the resources of Pods that stand by.
     pub states: bool,
+    /// Resources, by tuning in place.
+    pub resources: bool,
+}
+
+impl OnPods {
+    const fn leaves_anything(self) -> bool {
+        let Self {
+            costs,
+            states,
+            resources,
+        } = self;
+        costs || states || resources
+    }
 }
 
 /// What is looked for, and when.

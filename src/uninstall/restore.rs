@@ -8,9 +8,13 @@ use serde::Deserialize as _;
 use serde_json::json;
 
 use super::inventory::{Mark, Outcome};
+use super::resize::put_resources_back;
+use crate::controller::tuning::lowers_memory_limits;
 use crate::controller::writer::{by_us, is_lost_race};
+use evenkeel_kubernetes::annotations::RESIZED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::online_condition;
+use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
 use evenkeel_kubernetes::pod::Pod;
 
@@ -20,6 +24,10 @@ const TRIES: usize = 8;
 /// Puts bounds back and takes away what Evenkeel wrote on the mark's object, as far as it is still
 /// to be.
 pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestamp) -> Outcome {
+    let was_resized = mark.kind == Kind::Pod && mark.annotations.contains(&RESIZED);
+    if was_resized && let Err(error) = resources(client, mark).await {
+        return Outcome::Failed(error);
+    }
     let resource = mark.kind.api_resource();
     let api: Api<DynamicObject> = match &mark.object.namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
@@ -28,6 +36,8 @@ pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestam
     let mut last = None;
     for _ in 0..TRIES {
         match attempt(&api, mark, extent, now).await {
+            // The record of a resize went with its resources.
+            Ok(Outcome::Gone) if was_resized => return Outcome::Restored,
             Ok(outcome) => return outcome,
             Err(kube::Error::Api(status)) if is_lost_race(&status) => last = Some(status.message),
             Err(kube::Error::Api(status)) if status.code == 404 => return Outcome::Gone,
@@ -36,6 +46,17 @@ pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestam
     }
     let last = last.unwrap_or_default();
     Outcome::Failed(format!("somebody else was faster {TRIES} times: {last}"))
+}
+
+/// Puts the resources of a Pod back, by what the API server of this version takes.
+async fn resources(client: &Client, mark: &Mark) -> Result<(), String> {
+    let lowers = lowers_memory_limits(client).await;
+    let rules = Rules {
+        may_restart: true,
+        may_lower_memory_limits: lowers.map_err(|error| error.to_string())?,
+    };
+    let namespace = mark.object.namespace.as_deref().unwrap_or_default();
+    put_resources_back(client, namespace, &mark.object.name, rules).await
 }
 
 async fn attempt(

@@ -39,7 +39,7 @@ mod code {
     };
     pub(super) use evenkeel_kubernetes::annotations::{
         BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, ONLINE, POD_DELETION_COST, POD_STATE,
-        SCALING_STATUS,
+        RESIZED, SCALING_STATUS, TUNING_STATUS,
     };
 }
 
@@ -719,6 +719,8 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
     for annotation in [
         code::BOUNDS,
         code::SCALING_STATUS,
+        code::TUNING_STATUS,
+        code::RESIZED,
         code::HEADROOM_RETURNED,
         code::DELETION_COST,
         code::POD_DELETION_COST,
@@ -805,6 +807,8 @@ fn writes_are_narrowed_to_what_is_written() {
         code::HEADROOM_RETURNED,
         code::BOUNDS,
         code::SCALING_STATUS,
+        code::TUNING_STATUS,
+        code::RESIZED,
         code::DELETION_COST,
         code::POD_DELETION_COST,
     ];
@@ -1512,6 +1516,35 @@ fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
         let image = &replicas["spec"]["template"]["spec"]["containers"][0]["image"];
         assert_eq!(&container["image"], image);
     }
+}
+
+/// Whoever could resize Pods could starve them: the base grants it to nobody, and the guards look at Pods where it
+/// is granted.
+#[test]
+fn pods_are_resized_only_with_their_component() {
+    assert!(!configuration(&base()).tuning.resizes);
+    let Some(objects) = built("deploy/overlays/in-place-tuning") else {
+        return;
+    };
+    assert!(configuration(&objects).tuning.resizes);
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(access(Identity::Service, Need::InPlaceTuning));
+    assert_eq!(granted(&objects, Identity::Service), service);
+    let mut clean_up = cleaning(Need::Always);
+    clean_up.extend(cleaning(Need::InPlaceTuning));
+    assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
+    for policy in ["evenkeel-writes", "evenkeel-restores"] {
+        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
+        let rules = policy["matchConstraints"]["resourceRules"]
+            .as_array()
+            .unwrap();
+        let pods = |rule: &&Value| strings(&rule["resources"]) == ["pods", "pods/resize"];
+        assert_eq!(rules.iter().filter(pods).count(), 1);
+    }
+    let job = &restoring(&objects)["spec"]["containers"][0]["env"];
+    assert_eq!(named(job, "EVENKEEL_TUNING_RESIZE")["value"], "true");
 }
 
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.

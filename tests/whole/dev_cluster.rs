@@ -7,6 +7,7 @@ mod configuration;
 mod faults;
 mod profiles;
 mod signals;
+mod tuning;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

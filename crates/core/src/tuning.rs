@@ -10,6 +10,7 @@ mod bounds;
 mod cpu_memory;
 mod decide;
 mod highest;
+mod lasting;
 mod mode;
 mod quiet;
 mod samples;
@@ -19,10 +20,11 @@ pub use bounds::{Bound, Bounds, Range};
 pub use cpu_memory::{CpuMemory, TunedResource};
 pub use decide::{Container, Decision, Unchanged, Values, decide};
 pub use highest::{Highest, HighestPod, PER_NODE};
+pub use lasting::{History, Lasting, Percentiles, lasting};
 pub use mode::{Mode, UnknownMode};
 pub use quiet::Quiet;
 pub use samples::{SAMPLES, Samples, Window};
-pub use target::{Elasticity, ElasticityError, STEADY, Trend, target};
+pub use target::{AT_LIMIT, Elasticity, ElasticityError, STEADY, Trend, target};
 
 #[cfg(test)]
 mod tests;

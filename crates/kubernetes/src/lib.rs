@@ -53,6 +53,7 @@ pub mod pod_names;
 pub mod portrait_data;
 pub mod portrait_job;
 pub mod portrait_spec;
+pub mod qos_class;
 pub mod removable_pod;
 pub mod replica_profile;
 pub mod request_header;

@@ -16,7 +16,7 @@ use super::resource_list::ResourceList;
 use evenkeel_core::placement::node_table::PodFacts;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::replica_profile::PodState;
-use evenkeel_core::tuning::TunedResource;
+use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::{Amount, Resources};
 
 pub use readiness::start_time;
@@ -178,10 +178,21 @@ pub struct ResourceRequirements {
     pub limits: ResourceList,
 }
 
+impl ResourceRequirements {
+    /// The two resources that can be resized.
+    #[must_use]
+    pub fn tuned(&self) -> CpuMemory<Values> {
+        CpuMemory::from_fn(|resource| Values {
+            request: self.requests.tuned(resource),
+            limit: self.limits.tuned(resource),
+        })
+    }
+}
+
 impl Container {
     /// True for an init container that runs beside the containers of the Pod.
     #[must_use]
-    pub(crate) fn is_sidecar(&self) -> bool {
+    pub fn is_sidecar(&self) -> bool {
         self.restart_policy == Some(RestartPolicy::Always)
     }
 }

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use crate::annotations::RESIZED;
 use crate::meta::Meta;
 use crate::pod::{Container, ContainerStatus, Phase, Pod, ResourceRequirements};
-use crate::resize_record::{ResizeRecord, UnreadableRecord};
+use crate::qos_class::QosClass;
+use crate::resize_record::{ContainerValues, ResizeRecord, UnreadableRecord};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -48,7 +49,7 @@ pub struct ResizablePod {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizableContainer {
     pub name: Box<str>,
-    pub place: Place,
+    pub place: ContainerPlace,
     pub values: CpuMemory<Values>,
     /// True where a change of the resource starts it anew.
     pub restarts: CpuMemory<bool>,
@@ -56,7 +57,7 @@ pub struct ResizableContainer {
 
 /// The place of a container in the spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ContainerPlace {
     Container(usize),
     /// An init container that runs beside the others.
     Sidecar(usize),
@@ -64,7 +65,7 @@ pub enum Place {
     Init(usize),
 }
 
-impl Place {
+impl ContainerPlace {
     /// The list in the spec, and the number in it.
     #[must_use]
     pub const fn path(self) -> (&'static str, usize) {
@@ -136,6 +137,15 @@ pub enum ResizePhase {
 }
 
 impl ResizePhase {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Unseen,
+        Self::Deferred,
+        Self::Infeasible,
+        Self::InProgress,
+        Self::Error,
+    ];
+
     /// The word in conditions, metrics and answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -146,55 +156,6 @@ impl ResizePhase {
             Self::InProgress => "InProgress",
             Self::Error => "Error",
         }
-    }
-}
-
-/// The class of service that requests and limits give a Pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QosClass {
-    Guaranteed,
-    Burstable,
-    BestEffort,
-}
-
-impl QosClass {
-    /// The word in Kubernetes.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Guaranteed => "Guaranteed",
-            Self::Burstable => "Burstable",
-            Self::BestEffort => "BestEffort",
-        }
-    }
-
-    /// The class of a Pod with these containers, as kubelet sums them up.
-    #[must_use]
-    pub fn of<'a>(containers: impl IntoIterator<Item = &'a CpuMemory<Values>>) -> Self {
-        let mut requests = CpuMemory::<Option<u64>>::default();
-        let mut limits = CpuMemory::<Option<u64>>::default();
-        let mut all_limited = true;
-        for values in containers {
-            for (resource, Values { request, limit }) in values.iter() {
-                add(&mut requests[resource], *request);
-                add(&mut limits[resource], *limit);
-                all_limited &= limit.is_some_and(|limit| limit > Amount::ZERO);
-            }
-        }
-        if requests == CpuMemory::default() && limits == CpuMemory::default() {
-            Self::BestEffort
-        } else if all_limited && requests == limits {
-            Self::Guaranteed
-        } else {
-            Self::Burstable
-        }
-    }
-}
-
-/// Adds what is set and above zero.
-fn add(sum: &mut Option<u64>, amount: Option<Amount>) {
-    if let Some(amount) = amount.filter(|amount| *amount > Amount::ZERO) {
-        *sum = Some(sum.unwrap_or(0).saturating_add(amount.get()));
     }
 }
 
@@ -234,11 +195,26 @@ impl ResizablePod {
         QosClass::of(self.containers.iter().map(|container| &container.values))
     }
 
+    /// True where some container has a limit that could be another.
+    #[must_use]
+    pub fn has_limits(&self) -> bool {
+        let mut all = self.containers.iter();
+        let is_limited = |one: &CpuMemory<Values>| one.iter().any(|(_, of)| of.limit.is_some());
+        all.any(|container| is_limited(&container.values))
+    }
+
     /// The container of this name.
     #[must_use]
     pub fn container(&self, name: &str) -> Option<&ResizableContainer> {
         let mut containers = self.containers.iter();
         containers.find(|container| *container.name == *name)
+    }
+
+    /// What its containers ask for.
+    #[must_use]
+    pub fn values(&self) -> ContainerValues {
+        let all = self.containers.iter();
+        all.map(|one| (one.name.clone(), one.values)).collect()
     }
 
     /// Its identity, for a patch.
@@ -257,32 +233,24 @@ impl ResizablePod {
 }
 
 fn containers(pod: &Pod) -> Vec<ResizableContainer> {
-    let read = |place: Place, container: &Container| ResizableContainer {
+    let read = |place: ContainerPlace, container: &Container| ResizableContainer {
         name: container.name.as_deref().unwrap_or_default().into(),
         place,
-        values: values(&container.resources),
+        values: container.resources.tuned(),
         restarts: CpuMemory::from_fn(|resource| container.restarts_for(resource)),
     };
     let main = pod.spec.containers.iter().enumerate();
-    let main = main.map(|(number, one)| read(Place::Container(number), one));
+    let main = main.map(|(number, one)| read(ContainerPlace::Container(number), one));
     let init = pod.spec.init_containers.iter().enumerate();
     let init = init.map(|(number, one)| {
         let place = if one.is_sidecar() {
-            Place::Sidecar(number)
+            ContainerPlace::Sidecar(number)
         } else {
-            Place::Init(number)
+            ContainerPlace::Init(number)
         };
         read(place, one)
     });
     main.chain(init).collect()
-}
-
-/// The two resources of requests and limits.
-pub(crate) fn values(resources: &ResourceRequirements) -> CpuMemory<Values> {
-    CpuMemory::from_fn(|resource| Values {
-        request: resources.requests.tuned(resource),
-        limit: resources.limits.tuned(resource),
-    })
 }
 
 fn obstacle(pod: &Pod, class: QosClass) -> Option<Obstacle> {
@@ -313,8 +281,8 @@ fn obstacle(pod: &Pod, class: QosClass) -> Option<Obstacle> {
 fn tells_resources(pod: &Pod) -> bool {
     pod.spec.containers.iter().all(|container| {
         let status = status_of(container.name.as_deref(), &pod.status.container_statuses);
-        let asks = values(&container.resources) != CpuMemory::default();
-        let tells = |status: &ContainerStatus| values(&status.resources) != CpuMemory::default();
+        let asks = container.resources.tuned() != CpuMemory::default();
+        let tells = |status: &ContainerStatus| status.resources.tuned() != CpuMemory::default();
         !asks || status.is_some_and(tells)
     })
 }
@@ -362,14 +330,14 @@ fn resize(pod: &Pod, containers: &[ResizableContainer]) -> Option<Resize> {
 /// True where the status of a container shows the resources of its spec, or none.
 fn has_what_it_asks_for(pod: &Pod, container: &ResizableContainer) -> bool {
     let statuses = match container.place {
-        Place::Container(_) => &pod.status.container_statuses,
-        Place::Sidecar(_) => &pod.status.init_container_statuses,
-        Place::Init(_) => return true,
+        ContainerPlace::Container(_) => &pod.status.container_statuses,
+        ContainerPlace::Sidecar(_) => &pod.status.init_container_statuses,
+        ContainerPlace::Init(_) => return true,
     };
     let Some(status) = status_of(Some(&container.name), statuses) else {
         return true;
     };
-    let has = values(&status.resources);
+    let has = status.resources.tuned();
     TunedResource::ALL.into_iter().all(|resource| {
         let asked = container.values[resource];
         let allocated = status.allocated_resources.tuned(resource);

@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::pod::ResourceRequirements;
-use crate::resizable_pod::{ResizableContainer, values};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -62,7 +61,7 @@ impl ResizeRecord {
             at,
         } = written;
         let read = |all: BTreeMap<Box<str>, ResourceRequirements>| {
-            let read = |(name, resources)| (name, values(&resources));
+            let read = |(name, resources): (_, ResourceRequirements)| (name, resources.tuned());
             all.into_iter().map(read).collect()
         };
         Ok(Self {
@@ -74,39 +73,37 @@ impl ResizeRecord {
         })
     }
 
-    /// True where the containers have what they were resized from or to, container by container and
-    /// field by field: a change of anything else is another's.
+    /// True where the containers ask for what they were resized from or to, container by container: anything
+    /// else is another's.
     #[must_use]
-    pub fn explains(&self, containers: &[ResizableContainer]) -> bool {
-        let known = |container: &ResizableContainer| {
-            let has = Some(&container.values);
-            let name = &container.name;
+    pub fn explains(&self, asked: &ContainerValues) -> bool {
+        let known = |(name, values): (&Box<str>, &CpuMemory<Values>)| {
             let original = self.original.get(name);
-            original.is_none() || has == self.to.get(name) || has == self.from.get(name)
+            let values = Some(values);
+            original.is_none() || values == self.to.get(name) || values == self.from.get(name)
         };
-        containers.iter().all(known)
+        asked.iter().all(known)
     }
 
-    /// True where the containers have what they were made with.
+    /// True where the containers ask for what they were made with.
     #[must_use]
-    pub fn is_put_back(&self, containers: &[ResizableContainer]) -> bool {
-        holds(&self.original, containers)
+    pub fn is_put_back(&self, asked: &ContainerValues) -> bool {
+        holds(&self.original, asked)
     }
 
-    /// True where the containers are asked to have what was decided.
+    /// True where the containers ask for what was decided.
     #[must_use]
-    pub fn is_done(&self, containers: &[ResizableContainer]) -> bool {
-        holds(&self.to, containers)
+    pub fn is_done(&self, asked: &ContainerValues) -> bool {
+        holds(&self.to, asked)
     }
 }
 
-/// True where all containers that are named have these values.
-fn holds(wanted: &ContainerValues, containers: &[ResizableContainer]) -> bool {
-    let mut containers = containers.iter();
-    containers.all(|container| {
-        let wanted = wanted.get(&container.name);
-        wanted.is_none_or(|wanted| *wanted == container.values)
-    })
+/// True where all containers that are named ask for these values.
+fn holds(wanted: &ContainerValues, asked: &ContainerValues) -> bool {
+    let is_held = |(name, values): (&Box<str>, &CpuMemory<Values>)| {
+        asked.get(name).is_none_or(|asked| asked == values)
+    };
+    wanted.iter().all(is_held)
 }
 
 /// The record as it is written.

@@ -1,13 +1,16 @@
 //! A kubelet for all nodes: takes on bound Pods, reports how they start, and ends them.
 //!
-//! The status of a Pod is a function of its stage; it is written when the stage changes.
+//! The status of a Pod is a function of its stage and of the resources that it has; it is written when one of
+//! them changes.
 
 mod containers;
 pub mod heartbeat;
+mod resize;
 mod status;
 mod story;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -18,14 +21,15 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-use self::status::{is_open, status};
+use self::resize::{Allocation, Allocations, Place};
+use self::status::{Written, is_open, status};
 use super::Timeline;
 use super::objects::APP;
 use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
 use crate::engine::BoundPod;
-use crate::lifecycle::{Lifecycle, Stage};
+use crate::lifecycle::Lifecycle;
 use crate::machines::{Machines, steps};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
@@ -46,6 +50,7 @@ pub struct Kubelet {
     recorder: Recorder,
     /// What was last written, by UID.
     written: HashMap<String, Written>,
+    allocations: Allocations,
 }
 
 impl Kubelet {
@@ -62,6 +67,7 @@ impl Kubelet {
             timeline,
             recorder,
             written: HashMap::new(),
+            allocations: Allocations::default(),
         }
     }
 
@@ -93,6 +99,13 @@ impl Kubelet {
         self.machines.retain(|pod| names.contains(pod));
         let uids: HashSet<&str> = pods.iter().filter_map(|pod| uid(pod)).collect();
         self.written.retain(|uid, _| uids.contains(uid.as_str()));
+        self.allocations.retain(&uids);
+        let there: HashMap<String, &Node> = nodes
+            .iter()
+            .map(|node| (node.name_any(), &**node))
+            .collect();
+        let mut allocations = std::mem::take(&mut self.allocations);
+        let now = self.timeline.date(at);
         let (mut ending, mut advancing) = (Vec::new(), Vec::new());
         for pod in &pods {
             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
@@ -105,26 +118,39 @@ impl Kubelet {
                     ending.push(self.end(pod));
                 }
             } else if !is_finished(pod) {
-                advancing.extend(self.due(pod, node, at));
+                let on = Place {
+                    name: node,
+                    node: there.get(node).copied(),
+                };
+                let allocation = allocations.look(pod, on, now);
+                advancing.extend(self.due(pod, node, allocation, at));
             }
         }
         let advancing = advancing.into_iter().map(|due| self.advance(due));
-        let there = nodes
+        let answering = nodes
             .iter()
             .filter(|node| !self.machines.is_lost(&node.name_any()));
-        let welcoming = there.map(|node| self.welcome(node));
+        let welcoming = answering.map(|node| self.welcome(node));
         let (_, written, _) =
             tokio::join!(join_all(ending), join_all(advancing), join_all(welcoming));
         self.written.extend(written.into_iter().flatten());
+        self.allocations = allocations;
     }
 
-    /// The stage that has not been written yet.
-    fn due<'a>(&self, pod: &'a Pod, node: &str, at: SignedDuration) -> Option<Due<'a>> {
+    /// The stage or the resources that have not been written yet.
+    fn due<'a>(
+        &self,
+        pod: &'a Pod,
+        node: &str,
+        allocation: Arc<Allocation>,
+        at: SignedDuration,
+    ) -> Option<Due<'a>> {
         let known = self.machines.lifecycle(&name(pod));
         let life = known.unwrap_or_else(|| self.machines.bind(&bound(pod, node), at));
         let wanted = Written {
             stage: life.stage(at),
             is_open: is_open(pod),
+            allocation,
         };
         self.machines.set_open(&name(pod), wanted.is_open);
         let written = uid(pod).and_then(|uid| self.written.get(uid));
@@ -133,23 +159,18 @@ impl Kubelet {
 
     async fn advance(&self, due: Due<'_>) -> Option<(String, Written)> {
         let Due { pod, wanted, life } = due;
-        let stage = wanted.stage;
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         let now = self.timeline.clock().now();
-        let patch = Patch::Strategic(status(pod, stage, &life, &self.timeline, now));
+        let patch = Patch::Strategic(status(pod, &wanted, &life, &self.timeline, now));
         let patched = api
             .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
             .await;
         match patched {
             Ok(_) => {
                 let before = uid(pod).and_then(|uid| self.written.get(uid));
-                story::reached(
-                    &self.recorder,
-                    pod,
-                    before.map(|before| before.stage),
-                    stage,
-                );
+                let before = before.map(|before| before.stage);
+                story::reached(&self.recorder, pod, before, wanted.stage);
                 Some((pod.uid().unwrap_or_default(), wanted))
             }
             Err(error) => {
@@ -197,15 +218,7 @@ impl Kubelet {
     }
 }
 
-/// What the status of a Pod tells of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Written {
-    stage: Stage,
-    /// True where its readiness gates are open.
-    is_open: bool,
-}
-
-/// What is to be written.
+/// A status that is to be written.
 struct Due<'a> {
     pod: &'a Pod,
     wanted: Written,

@@ -43,6 +43,7 @@ pub mod simulation;
 pub mod store;
 pub mod target;
 pub mod timeline;
+pub mod tuning;
 mod usage;
 mod victims;
 

@@ -74,9 +74,15 @@ pub fn deployment(workload: &Workload) -> Deployment {
         namespace,
         replicas,
         demand,
+        limits,
         annotations,
         ..
     } = workload;
+    let mut resources = json!({"requests": quantities(demand)});
+    let limits = quantities(limits);
+    if limits.as_object().is_some_and(|limits| !limits.is_empty()) {
+        resources["limits"] = limits;
+    }
     let labels = json!({APP: name});
     typed(json!({
         "metadata": {"name": name, "namespace": namespace, "labels": labels,
@@ -89,7 +95,7 @@ pub fn deployment(workload: &Workload) -> Deployment {
                 "spec": {"containers": [{
                     "name": "main",
                     "image": IMAGE,
-                    "resources": {"requests": quantities(demand)},
+                    "resources": resources,
                 }]},
             },
         },

@@ -52,14 +52,14 @@ impl Unit {
 
 /// The part of a file that is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Selection<'a> {
+pub(in crate::cli) struct Selection<'a> {
     pub column: Option<&'a str>,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
 }
 
 /// The samples of a file, in the order of time, as the numbers stand there.
-pub(super) fn read(path: &Path, wanted: &Selection<'_>) -> Result<Vec<Sample>, Failure> {
+pub(in crate::cli) fn read(path: &Path, wanted: &Selection<'_>) -> Result<Vec<Sample>, Failure> {
     let text = output::read_input(path)?;
     parse(&text, wanted).map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
 }

@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 9] = [
+const OVERLAYS: [(&str, &str, &str); 10] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -39,6 +39,7 @@ const OVERLAYS: [(&str, &str, &str); 9] = [
     ),
     // With cgroupfs as well: its objects have the same names.
     ("node-agent", "ClusterRole", "evenkeel-agent"),
+    ("in-place-tuning", "ClusterRole", "evenkeel-in-place-tuning"),
 ];
 
 impl Leftovers {

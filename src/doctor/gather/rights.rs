@@ -63,6 +63,7 @@ fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + us
             for_second_scheduler: access.need == Need::SecondScheduler,
             for_scale_in_balance: access.need == Need::ScaleInBalance,
             for_replica_profiles: access.need == Need::ReplicaProfiles,
+            for_in_place_tuning: access.need == Need::InPlaceTuning,
             for_external_metrics: access.need == Need::ExternalMetrics,
             for_metrics_provider: access.need == Need::MetricsProvider,
             for_custom_kinds: access.need == Need::CustomKinds,

@@ -25,6 +25,10 @@ pub enum Bound {
     NodeHeadroom,
     /// Half as much again or half as much in one step.
     Step,
+    /// More than the limit at which it was throttled.
+    Throttled,
+    /// More than the limit at which it was killed.
+    OomKilled,
 }
 
 impl Bound {
@@ -41,6 +45,8 @@ impl Bound {
             Self::Quota => "quota",
             Self::NodeHeadroom => "nodeHeadroom",
             Self::Step => "step",
+            Self::Throttled => "throttled",
+            Self::OomKilled => "oomKilled",
         }
     }
 
@@ -57,6 +63,8 @@ impl Bound {
             Self::Quota => "a ResourceQuota",
             Self::NodeHeadroom => "the headroom of its node",
             Self::Step => "a step of half",
+            Self::Throttled => "the limit that it was throttled at, and a step of λ above it",
+            Self::OomKilled => "the limit that it was killed at, and a step of λ above it",
         }
     }
 }

@@ -5,6 +5,9 @@ use std::ops::{Index, IndexMut};
 
 use crate::units::{Amount, Quantity, QuantityFormat, Resource};
 
+/// The step in which memory is asked for.
+const MEBIBYTE: u64 = 1 << 20;
+
 /// A resource whose requests and limits a running container may be given anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TunedResource {
@@ -28,6 +31,18 @@ impl TunedResource {
         match self {
             Self::Cpu => Resource::Cpu,
             Self::Memory => Resource::Memory,
+        }
+    }
+
+    /// An amount as it is asked for: memory in whole mebibytes, rounded up as far as `most` lets it.
+    #[must_use]
+    pub fn rounded(self, amount: Amount, most: Option<Amount>) -> Amount {
+        match self {
+            Self::Cpu => amount,
+            Self::Memory => {
+                let whole = amount.get().div_ceil(MEBIBYTE).saturating_mul(MEBIBYTE);
+                most.map_or(Amount::new(whole), |most| most.min(Amount::new(whole)))
+            }
         }
     }
 

@@ -10,9 +10,6 @@ use super::samples::Samples;
 use super::target::{Elasticity, Trend, target};
 use crate::units::Amount;
 
-/// Memory is changed in whole mebibytes.
-const MEBIBYTE: u64 = 1 << 20;
-
 /// A request and a limit, each where it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Values {
@@ -92,10 +89,11 @@ pub fn decide(
     if container.guaranteed && container.scaled_by {
         return Err(Unchanged::ScaledByRequest);
     }
-    let wanted = target(samples, elasticity).ok_or(Unchanged::Steady)?;
+    let trend = Trend::within(samples, current);
+    let wanted = target(samples, trend, elasticity).ok_or(Unchanged::Steady)?;
     let ends = ends(container, samples, current);
     let (limit, limited_by) = ends.clamp(wanted).map_err(Unchanged::Contradiction)?;
-    let limit = rounded(container.resource, limit, ends.highest());
+    let limit = container.resource.rounded(limit, ends.highest());
     let values = Values {
         limit: Some(limit),
         request: if container.guaranteed {
@@ -108,22 +106,11 @@ pub fn decide(
         return Err(Unchanged::AsWanted);
     }
     Ok(Decision {
-        trend: Trend::of(samples),
+        trend,
         target: wanted,
         values,
         limited_by,
     })
-}
-
-/// Memory in whole mebibytes, rounded up as far as the upper end lets it.
-fn rounded(resource: TunedResource, amount: Amount, most: Option<Amount>) -> Amount {
-    match resource {
-        TunedResource::Cpu => amount,
-        TunedResource::Memory => {
-            let whole = amount.get().div_ceil(MEBIBYTE).saturating_mul(MEBIBYTE);
-            Amount::new(whole).min(most.unwrap_or(Amount::new(u64::MAX)))
-        }
-    }
 }
 
 fn ends(container: &Container, samples: &Samples, current: Amount) -> Ends {

@@ -46,12 +46,17 @@ impl Default for Elasticity {
     }
 }
 
+/// The share of its limit from which on a container is taken to want more than it gets.
+pub const AT_LIMIT: f64 = 0.95;
+
 /// The way that usage goes, by the newest sample against those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {
     Rising,
     Falling,
     Steady,
+    /// It stands at its limit, where nothing can rise: what is wanted is not seen.
+    AtLimit,
 }
 
 impl Trend {
@@ -67,6 +72,17 @@ impl Trend {
         }
     }
 
+    /// The same of a container with this limit. `[CLBP]` would leave one alone that uses all that it may
+    /// have, since that is steady.
+    #[must_use]
+    pub fn within(samples: &Samples, limit: Amount) -> Self {
+        if samples.newest().as_f64() >= limit.as_f64() * AT_LIMIT {
+            Self::AtLimit
+        } else {
+            Self::of(samples)
+        }
+    }
+
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -74,16 +90,17 @@ impl Trend {
             Self::Rising => "rises",
             Self::Falling => "falls",
             Self::Steady => "is steady",
+            Self::AtLimit => "is at its limit",
         }
     }
 }
 
-/// H of `[CLBP] (4.18)` where usage rises, of `(4.19)` where it falls; `None` where it is steady.
+/// H of `[CLBP] (4.18)` where usage rises or cannot, of `(4.19)` where it falls; `None` where it is steady.
 #[must_use]
-pub fn target(samples: &Samples, elasticity: Elasticity) -> Option<Amount> {
+pub fn target(samples: &Samples, trend: Trend, elasticity: Elasticity) -> Option<Amount> {
     let factor = 1.0 + elasticity.get();
-    let target = match Trend::of(samples) {
-        Trend::Rising => samples.mean() * factor,
+    let target = match trend {
+        Trend::Rising | Trend::AtLimit => samples.mean() * factor,
         Trend::Falling => samples.mean() / factor,
         Trend::Steady => return None,
     };

@@ -35,7 +35,7 @@ fn the_target_is_the_mean_widened_where_usage_rises_and_narrowed_where_it_falls(
     ] {
         let samples = samples(values);
         assert_eq!(Trend::of(&samples), trend, "{values:?}");
-        let target = target(&samples, Elasticity::default());
+        let target = target(&samples, trend, Elasticity::default());
         assert_eq!(target, wanted.map(Amount::new), "{values:?}");
     }
 }
@@ -132,6 +132,18 @@ fn what_stays_as_it_is_says_why() {
     assert_eq!(decide(&one, Some(&rising), lambda), Err(contradiction));
     one.current.limit = None;
     assert_eq!(decide(&one, Some(&rising), lambda), Err(Unchanged::NoLimit));
+    let mut starved = container(TunedResource::Cpu, 100, 600);
+    let full = samples([600; SAMPLES]);
+    let decision = decide(&starved, Some(&full), lambda).unwrap();
+    assert_eq!(
+        (decision.trend, decision.values.limit),
+        (Trend::AtLimit, Some(Amount::new(720)))
+    );
+    starved.current.limit = Some(Amount::new(640));
+    assert_eq!(
+        decide(&starved, Some(&full), lambda),
+        Err(Unchanged::Steady)
+    );
     let mut guaranteed = container(TunedResource::Cpu, 600, 600);
     guaranteed.guaranteed = true;
     guaranteed.scaled_by = true;
@@ -306,7 +318,8 @@ proptest! {
     #[test]
     fn the_target_is_between_the_mean_and_a_fifth_off(values in proptest::array::uniform5(0..100_000_u64)) {
         let samples = samples(values);
-        if let Some(target) = target(&samples, Elasticity::default()) {
+        let trend = Trend::of(&samples);
+        if let Some(target) = target(&samples, trend, Elasticity::default()) {
             let mean = samples.mean();
             prop_assert!(target.as_f64() <= mean * 1.2 + 1.0);
             prop_assert!(target.as_f64() >= mean / 1.2 - 1.0);

@@ -91,7 +91,8 @@ impl Metrics {
     }
 
     /// The metrics, with the one that Kubernetes fills in where there is none.
-    pub(crate) fn defaulted(&self) -> Vec<MetricSpec> {
+    #[must_use]
+    pub fn defaulted(&self) -> Vec<MetricSpec> {
         if self.0.is_empty() {
             let target = Target::Utilization(DEFAULT_UTILIZATION);
             return vec![MetricSpec::new(Signal::CPU, target)];

@@ -13,7 +13,8 @@ use super::write::{Operation, Purpose, Write};
 use crate::annotations::RESIZED;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
-use crate::resizable_pod::{Obstacle, Place, QosClass, ResizablePod, ResizePhase};
+use crate::qos_class::QosClass;
+use crate::resizable_pod::{ContainerPlace, Obstacle, ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, ResizeRecord, Resizer, differences};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
@@ -123,7 +124,7 @@ fn checked(
         let after = allowed(before, *wanted, rules, container.restarts);
         for (field, resource, amount) in differences(&before, &after) {
             let (container, of) = (name.clone(), container);
-            if matches!(of.place, Place::Init(_)) {
+            if matches!(of.place, ContainerPlace::Init(_)) {
                 return Err(Refusal::InitContainer(container));
             }
             if amount.is_none() || is_absent(&before[resource], field) {
@@ -312,7 +313,7 @@ pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Ref
         None => Ok(None),
         Some(Err(_)) => Err(Refusal::UnreadableRecord),
         Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
-        Some(Ok(record)) if !record.explains(&pod.containers) => Err(Refusal::ChangedByOthers),
+        Some(Ok(record)) if !record.explains(&pod.values()) => Err(Refusal::ChangedByOthers),
         Some(Ok(record)) => Ok(Some(record)),
     }
 }
@@ -343,9 +344,7 @@ pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Wr
     let is_over = match &pod.record {
         None => return None,
         Some(Err(_)) => true,
-        Some(Ok(record)) => {
-            record.is_put_back(&pod.containers) || !record.explains(&pod.containers)
-        }
+        Some(Ok(record)) => record.is_put_back(&pod.values()) || !record.explains(&pod.values()),
     };
     if is_over {
         return annotate(pod, None, purpose);

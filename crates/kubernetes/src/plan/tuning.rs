@@ -5,36 +5,26 @@
 //! kubelet has not done it, is withdrawn after a while, and is undone where nobody asks for tuning any
 //! more ([`follow`]).
 
+mod context;
 mod events;
 mod status;
 mod workload;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::resize::{Refusal, Rules, annotate, own, put_back, record, resize, withdraw};
+use super::resize::{Refusal, annotate, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, ResizeRecord, Resizer};
 use evenkeel_core::tuning::Mode;
 
+pub use context::Context;
 pub use events::Told;
-pub use status::{ContainerStatus, PendingResize, TuningStatus};
-pub use workload::{TunedWorkload, scaled_by};
+pub use status::{PendingResize, TunedContainer, TuningStatus};
+pub use workload::{TunedWorkload, scaled_by, scaled_by_metrics};
 
 /// The time for which a record waits for its resize to be written: the API server may refuse it.
 const UNASKED: SignedDuration = SignedDuration::from_mins(2);
-
-/// What a Pod is followed by.
-#[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    pub mode: Mode,
-    pub rules: Rules,
-    /// The time after which a resize that kubelet has not done is withdrawn.
-    pub withdraw_after: SignedDuration,
-    /// This replica's name in Events.
-    pub reporter: &'a str,
-    pub now: Timestamp,
-}
 
 /// What is to be done about one Pod.
 #[derive(Debug, Default, PartialEq)]
@@ -82,7 +72,7 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
     }
     match own(pod, Resizer::Tuning) {
         Ok(None) | Err(Refusal::ResizedOtherwise) => Followed::default(),
-        Ok(Some(record)) if record.is_done(&pod.containers) => done(pod, record, context),
+        Ok(Some(record)) if record.is_done(&pod.values()) => done(pod, record, context),
         Ok(Some(record)) => ask(pod, record, context),
         Err(refusal) => {
             // It is left to whoever has changed it, and nobody puts anything back.
@@ -119,7 +109,7 @@ pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
     let Some(under_way) = &pod.resize else {
         // Where what was first stands again there is nothing left to be said of it.
-        let is_over = record.is_put_back(&pod.containers);
+        let is_over = record.is_put_back(&pod.values());
         return Followed::of(
             is_over
                 .then(|| annotate(pod, None, Purpose::Resize))
@@ -203,7 +193,7 @@ fn give_up(
         to: record.from.clone(),
         ..record.clone()
     };
-    let stands = (!record.is_put_back(&pod.containers)).then_some(&stands);
+    let stands = (!record.is_put_back(&pod.values())).then_some(&stands);
     Followed::of(annotate(pod, stands, Purpose::Resize)).telling(pod, told, context)
 }
 

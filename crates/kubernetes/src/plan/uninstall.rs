@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::annotations::{
     BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, POD_STATE, PREFIX,
-    SCALING_STATUS,
+    RESIZED, SCALING_STATUS, TUNING_STATUS,
 };
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotationError;
@@ -71,8 +71,8 @@ pub enum Extent {
     /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]), and readiness gates
     /// that nobody opens.
     Lapsed,
-    /// The same, and taints, costs of deletion and Pods out of traffic, since no leader has been there for so long
-    /// that nobody would take them away.
+    /// The same, and taints, costs of deletion, resizes and Pods out of traffic, since no leader has been there for so
+    /// long that nobody would take them away.
     Abandoned,
 }
 
@@ -136,9 +136,10 @@ impl Traces {
             Extent::All => !self.is_clean(),
             Extent::Lapsed => self.have_lapsed(now) || self.is_forgotten(),
             Extent::Abandoned => {
-                let costs = self.annotations.contains(&DELETION_COST);
+                let of_pods = [DELETION_COST, RESIZED];
+                let has = of_pods.iter().any(|key| self.annotations.contains(key));
                 let off = self.label == Some(POD_STATE) || self.shut.is_some();
-                self.have_lapsed(now) || !self.taints.is_empty() || costs || off
+                self.have_lapsed(now) || !self.taints.is_empty() || has || off
             }
         }
     }
@@ -215,10 +216,12 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
             .flat_map(Map::keys)
     };
     if kind == Kind::Pod {
-        // All else on it was written at admission, and goes with it.
+        // All else on it was written at admission, and goes with it. Who takes the record of a resize away
+        // has put its resources back before.
         let is_out = metadata["labels"][POD_STATE].is_string();
+        let resized = keys().any(|key| key == RESIZED).then_some(RESIZED);
         return Traces {
-            annotations: costs(metadata),
+            annotations: costs(metadata).into_iter().chain(resized).collect(),
             label: is_out.then_some(POD_STATE),
             shut: shut(object, now),
             ..Traces::default()
@@ -226,7 +229,7 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
     }
     // The record of a Deployment that was copied says nothing of its ReplicaSet.
     let copied = (kind == Kind::ReplicaSet && is_controlled(object)).then_some(BOUNDS);
-    let written = [SCALING_STATUS, HEADROOM_RETURNED]
+    let written = [SCALING_STATUS, TUNING_STATUS, HEADROOM_RETURNED]
         .into_iter()
         .chain(copied);
     let left = written
@@ -412,6 +415,23 @@ mod tests {
             apply(&mut raced.clone(), &decided).is_err(),
             "it is another state by now"
         );
+    }
+
+    #[test]
+    fn the_record_of_a_resize_goes_at_the_end_and_where_no_leader_is_left() {
+        let pod = json!({"metadata": {"name": "p", "uid": "u", "annotations": {
+            RESIZED: "{}", "evenkeel.dev/profile": "io"}}});
+        let now = Timestamp::UNIX_EPOCH;
+        let found = traces(Kind::Pod, &pod, now);
+        assert_eq!((found.annotations, found.own), (vec![RESIZED], vec![]));
+        for (extent, is_due) in [
+            (Extent::All, true),
+            (Extent::Abandoned, true),
+            (Extent::Lapsed, false),
+        ] {
+            let patch = patch(Kind::Pod, &pod, extent, now).unwrap();
+            assert_eq!(patch.is_some(), is_due, "{extent:?}");
+        }
     }
 
     #[test]

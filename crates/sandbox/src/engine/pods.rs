@@ -106,6 +106,7 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         replicas: 1,
         changes: Vec::new(),
         demand: *demand,
+        limits: Resources::default(),
         usage: Usage {
             idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * UNKNOWN_USE)),
             per_request: Resources::default(),

@@ -1,9 +1,12 @@
-//! The status of a Pod, which is a function of its stage.
+//! The status of a Pod, which is a function of its stage and of the resources that it has.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use serde_json::{Value, json};
 
+use super::resize::Allocation;
 use crate::Timeline;
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
@@ -26,14 +29,29 @@ fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
     conditions.into_iter().find(|found| found.type_ == kind)
 }
 
-/// The status of a Pod in a stage at `now`.
+/// The parts that the status of a Pod is made of.
+#[derive(Clone, PartialEq)]
+pub(super) struct Written {
+    pub(super) stage: Stage,
+    /// True where its readiness gates are open.
+    pub(super) is_open: bool,
+    pub(super) allocation: Arc<Allocation>,
+}
+
+/// The status of a Pod at `now`: in a stage, with the resources that it has.
 pub(super) fn status(
     pod: &Pod,
-    stage: Stage,
+    written: &Written,
     life: &Lifecycle,
     timeline: &Timeline,
     now: Timestamp,
 ) -> Value {
+    let Written {
+        stage,
+        is_open,
+        allocation,
+    } = written;
+    let stage = *stage;
     let running = stage >= Stage::Warming;
     let ready = stage == Stage::Ready;
     let word = |holds: bool| if holds { "True" } else { "False" };
@@ -50,7 +68,8 @@ pub(super) fn status(
                 "name": container.name, "image": container.image, "imageID": "",
                 "containerID": format!("simulated://{}", container.name),
                 "restartCount": 0, "ready": ready, "started": running, "state": doing,
-                "resources": container.resources,
+                "resources": allocation.of(&container.name),
+                "allocatedResources": allocation.requests(&container.name),
             })
         })
         .collect();
@@ -59,7 +78,7 @@ pub(super) fn status(
             "type": kind, "status": word(holds), "lastTransitionTime": since,
         })
     };
-    let mut whole = told("Ready", ready && is_open(pod));
+    let mut whole = told("Ready", ready && *is_open);
     let is_gated = pod
         .spec
         .as_ref()
@@ -79,6 +98,7 @@ pub(super) fn status(
             told("Initialized", true),
             whole,
             told("ContainersReady", ready),
+            allocation.condition(),
         ],
         "containerStatuses": containers,
     }})
@@ -89,6 +109,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
+    use crate::kubelet::resize::{Allocations, Place};
     use crate::scenario::Startup;
     use evenkeel_kubernetes as kubernetes;
 
@@ -105,6 +126,12 @@ mod tests {
         let mut object =
             json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}});
         let pod: Pod = serde_json::from_value(object.clone()).unwrap();
+        let nowhere = Place {
+            name: "n",
+            node: None,
+        };
+        let mut allocations = Allocations::default();
+        let allocation = allocations.look(&pod, nowhere, timeline.date(second(0)));
         for (stage, phase, started) in [
             (Stage::Pulling, "Pending", None),
             (Stage::Starting, "Pending", None),
@@ -112,7 +139,12 @@ mod tests {
             (Stage::Ready, "Running", Some(1_015)),
         ] {
             let now = Timestamp::from_second(2_000).unwrap();
-            json_patch::merge(&mut object, &status(&pod, stage, &life, &timeline, now));
+            let written = Written {
+                stage,
+                is_open: is_open(&pod),
+                allocation: allocation.clone(),
+            };
+            json_patch::merge(&mut object, &status(&pod, &written, &life, &timeline, now));
             let read: kubernetes::pod::Pod = serde_json::from_value(object.clone()).unwrap();
             assert_eq!(object["status"]["phase"], phase);
             assert_eq!(
@@ -150,7 +182,16 @@ mod tests {
             }))
             .unwrap();
             assert_eq!(is_open(&pod), open, "{gate:?}");
-            let status = status(&pod, Stage::Ready, &life, &timeline, at(2_000));
+            let nowhere = Place {
+                name: "n",
+                node: None,
+            };
+            let written = Written {
+                stage: Stage::Ready,
+                is_open: open,
+                allocation: Allocations::default().look(&pod, nowhere, at(2_000)),
+            };
+            let status = status(&pod, &written, &life, &timeline, at(2_000));
             let conditions = &status["status"]["conditions"];
             assert_eq!(conditions[1]["status"] == "True", open, "{gate:?}");
             assert_eq!(

@@ -68,6 +68,8 @@ struct WorkloadFile {
     arrival: Option<Text>,
     replicas: u32,
     demand: AmountTexts,
+    #[serde(default)]
+    limits: AmountTexts,
     usage: UsageFile,
     startup: StartupFile,
     #[serde(default)]
@@ -236,6 +238,7 @@ impl WorkloadFile {
             arrival,
             replicas,
             demand,
+            limits,
             usage,
             startup,
             shutdown,
@@ -254,6 +257,7 @@ impl WorkloadFile {
             replicas,
             changes: Vec::new(),
             demand: amounts(&demand, &below("demand"))?,
+            limits: amounts(&limits, &below("limits"))?,
             usage: usage.check(&below("usage"))?,
             startup: startup.check(&below("startup"))?,
             shutdown: shutdown.map_or(Ok(SHUTDOWN), |text| duration(&below("shutdown"), &text))?,

@@ -56,6 +56,8 @@ pub struct Workload {
     pub changes: Vec<(SignedDuration, u32)>,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,
+    /// What its container is limited to of cpu and memory; nothing where that is zero.
+    pub limits: Resources<Amount>,
     /// The use of a replica, which need not be what it requests.
     pub usage: Usage,
     /// The time that a replica takes until it serves.

@@ -226,6 +226,7 @@ fn workload((_, namespace, name): &Key, demand: Resources<Amount>, factor: Ratio
         replicas: 0,
         changes: Vec::new(),
         demand,
+        limits: Resources::default(),
         usage: Usage {
             idle: used,
             per_request: Resources::default(),

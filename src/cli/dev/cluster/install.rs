@@ -124,6 +124,7 @@ pub(super) fn paced_fields(clock: Clock) -> Fields {
         ("metrics.interval", span(timing.interval, Duration::ZERO)),
         ("metrics.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
         ("metrics.timeout", "1s".to_owned()),
+        ("tuning.resize", "true".to_owned()),
         (
             "wake.minInterval",
             span(SignedDuration::from_secs(2), LEAST),

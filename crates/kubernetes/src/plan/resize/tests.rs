@@ -27,7 +27,7 @@ fn wanted(pod: &ResizablePod, resources: &Value) -> ContainerValues {
     json_patch::merge(&mut spec["resources"], resources);
     let read: crate::pod::ResourceRequirements =
         serde_json::from_value(spec["resources"].clone()).unwrap();
-    [("app".into(), crate::resizable_pod::values(&read))].into()
+    [("app".into(), read.tuned())].into()
 }
 
 fn ask(pod: Value, resources: &Value, rules: Rules) -> Result<Option<Write>, &'static str> {
@@ -170,7 +170,7 @@ fn resized(change: &Value) -> Value {
     assert_eq!(write.target.to_string(), "pods shop/web-1");
     pod = patched(pod, &write);
     let seen = of(pod.clone());
-    assert!(!record.is_done(&seen.containers));
+    assert!(!record.is_done(&seen.values()));
     let write = resize(&seen, &record.to, RULES, Purpose::Resize);
     pod = patched(pod, &write.unwrap().unwrap());
     let resources = pod["spec"]["containers"][0]["resources"].clone();
@@ -178,7 +178,7 @@ fn resized(change: &Value) -> Value {
     pod["status"]["containerStatuses"][0]["resources"] = resources;
     let seen = of(pod.clone());
     assert_eq!(own(&seen, Resizer::Tuning), Ok(Some(&record)));
-    assert!(record.is_done(&seen.containers) && seen.resize.is_none());
+    assert!(record.is_done(&seen.values()) && seen.resize.is_none());
     pod
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-use super::Context;
+use super::context::Context;
 use super::status::PendingResize;
 use crate::kinds::Kind;
 use crate::plan::event::{Event, Regarding, Severity};

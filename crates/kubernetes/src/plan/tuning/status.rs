@@ -25,7 +25,7 @@ pub struct TuningStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
     /// By container: the newest decision of a Pod among the highest of its node.
-    pub containers: BTreeMap<String, ContainerStatus>,
+    pub containers: BTreeMap<String, TunedContainer>,
     /// The Pods that carry a resize.
     pub resized: usize,
     /// The resizes that kubelet has not done, the oldest first.
@@ -36,7 +36,7 @@ pub struct TuningStatus {
 /// What one container is told to have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ContainerStatus {
+pub struct TunedContainer {
     /// `resources` as the template of the workload would have them.
     pub resources: serde_json::Value,
     /// By resource: what moved the limit away from its target, or why it stays.

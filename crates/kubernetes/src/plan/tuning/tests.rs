@@ -1,7 +1,9 @@
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::plan::conditional::apply;
+use crate::plan::resize::Rules;
 use crate::plan::write::Operation;
 use crate::resizable_pod::tests::{of, running};
 use evenkeel_core::units::Amount;

@@ -17,8 +17,6 @@ pub struct TunedWorkload {
     pub policy: TuningPolicy,
     /// The mode that holds: its own, its namespace's, or the configuration's.
     pub mode: Mode,
-    /// The resources by whose requests an autoscaler counts its replicas.
-    pub scaled_by: CpuMemory<bool>,
     /// The UIDs of the controllers of its Pods.
     pub controllers: Vec<Arc<str>>,
 }
@@ -35,6 +33,12 @@ pub fn scaled_by(observed: &Observed) -> CpuMemory<bool> {
         }
         (None, None) => Vec::new(),
     };
+    scaled_by_metrics(&metrics)
+}
+
+/// The same by the metrics themselves.
+#[must_use]
+pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
     let counts = |metric: &MetricSpec, resource: TunedResource| match metric {
         MetricSpec::Known(Signal::Resource(name), Some(Target::Utilization(_))) => {
             name.as_str() == resource.as_str()

@@ -1,0 +1,133 @@
+//! Limits of one container under several ways of tuning it, in virtual time: what it wants is given, what it
+//! gets is the less of that and its limit, and its tuner sees no more than what it got.
+//!
+//! Processor time that is not given is lost, and a container that wants more memory than it may have is
+//! killed. Guaranteed Pods are looked at, whose request moves with the limit, so that all ways are held
+//! against the same number.
+
+mod container;
+mod histogram;
+mod policies;
+mod scenario;
+mod thesis;
+mod vpa;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use evenkeel_core::tuning::TunedResource;
+use evenkeel_core::units::{Amount, count_as_f64};
+
+pub use container::{Rhythm, Tuner, Wanted};
+pub use policies::{PolicyName, UnknownPolicy};
+pub use scenario::wanted as wanted_by;
+
+/// What a container came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// What was allowed beside what was used, as a share of what was used.
+    pub slack: f64,
+    /// The share of time in which it wanted more cpu than it got.
+    pub throttled_share: f64,
+    /// The share of what it wanted that it did not get.
+    pub unserved_share: f64,
+    /// The times that it began to want more memory than it may have.
+    pub oom_kills: usize,
+    /// Changes of its limit.
+    pub resizes: usize,
+    /// The limit at each step.
+    #[serde(skip)]
+    pub limits: Vec<f64>,
+}
+
+/// Runs a container under a policy whose limits are multiplied by `margin`.
+#[must_use]
+pub fn run(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, margin: f64) -> Outcome {
+    let mut tuner = policy.tuner(wanted, rhythm, margin);
+    let mut limit = wanted.limit;
+    let mut at = wanted.start;
+    let mut figures = Figures::default();
+    let mut limits = Vec::with_capacity(wanted.values.len());
+    let mut was_killed = false;
+    for (number, &value) in wanted.values.iter().enumerate() {
+        let is_short = value > limit.as_f64();
+        let used = value.min(limit.as_f64());
+        let killed = is_short && wanted.resource == TunedResource::Memory;
+        limits.push(limit.as_f64());
+        if number >= wanted.skipped {
+            figures.take(value, used, limit.as_f64());
+            figures.oom_kills += usize::from(killed && !was_killed);
+        }
+        was_killed = killed;
+        at = at.checked_add(wanted.step).unwrap_or(Timestamp::MAX);
+        tuner.see(at, Amount::from_f64(used), killed);
+        let next = tuner.limit(at, limit).max(Amount::new(1));
+        figures.resizes += usize::from(next != limit && number >= wanted.skipped);
+        limit = next;
+    }
+    figures.outcome(limits)
+}
+
+/// The margin at which a policy leaves as much slack as is asked for, as near as it comes.
+#[must_use]
+pub fn margin_for(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, slack: f64) -> f64 {
+    let (mut low, mut high) = (0.05_f64, 20.0_f64);
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        if run(wanted, policy, rhythm, middle).slack < slack {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (low * high).sqrt()
+}
+
+/// Halvings of the range in which a margin is looked for: a ten-thousandth of it is left.
+const HALVINGS: usize = 16;
+
+#[derive(Debug, Default)]
+struct Figures {
+    steps: usize,
+    short: usize,
+    wanted: f64,
+    used: f64,
+    allowed: f64,
+    oom_kills: usize,
+    resizes: usize,
+}
+
+impl Figures {
+    fn take(&mut self, wanted: f64, used: f64, limit: f64) {
+        self.steps += 1;
+        self.short += usize::from(wanted > limit);
+        self.wanted += wanted;
+        self.used += used;
+        self.allowed += limit;
+    }
+
+    fn outcome(self, limits: Vec<f64>) -> Outcome {
+        let Self {
+            steps,
+            short,
+            wanted,
+            used,
+            allowed,
+            oom_kills,
+            resizes,
+        } = self;
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        Outcome {
+            slack: share(allowed - used, used),
+            throttled_share: share(count_as_f64(short), count_as_f64(steps)),
+            unserved_share: share(wanted - used, wanted),
+            oom_kills,
+            resizes,
+            limits,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The ways of tuning that are compared, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::container::{Rhythm, Tuner, Wanted, scaled};
+use super::thesis::Thesis;
+use super::vpa::Vpa;
+
+use evenkeel_core::tuning::{
+    Bounds, Container, Elasticity, Samples, TunedResource, Values, Window, decide,
+};
+use evenkeel_core::units::Amount;
+
+/// A way of tuning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyName {
+    /// The limit that it begins with.
+    Fixed,
+    /// `[CLBP] (4.18)` and `(4.19)` without any bound.
+    Thesis,
+    /// The recommender of the Vertical Pod Autoscaler, applied in place.
+    Vpa,
+    /// What Evenkeel does.
+    Evenkeel,
+}
+
+/// A name of no way of tuning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not accepted: fixed, thesis, vpa or evenkeel")]
+pub struct UnknownPolicy(String);
+
+impl PolicyName {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Fixed, Self::Thesis, Self::Vpa, Self::Evenkeel];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Thesis => "thesis",
+            Self::Vpa => "vpa",
+            Self::Evenkeel => "evenkeel",
+        }
+    }
+
+    pub(super) fn tuner(self, wanted: &Wanted, rhythm: Rhythm, margin: f64) -> Box<dyn Tuner> {
+        match self {
+            Self::Fixed => Box::new(Fixed(scaled(wanted.limit, margin))),
+            Self::Thesis => Box::new(Thesis::new(rhythm, margin)),
+            Self::Vpa => Box::new(Vpa::new(wanted.resource, margin)),
+            Self::Evenkeel => Box::new(Evenkeel {
+                resource: wanted.resource,
+                window: Window::default(),
+                step: wanted.step,
+                turn: rhythm.turn,
+                seen: 0,
+                margin,
+            }),
+        }
+    }
+}
+
+impl fmt::Display for PolicyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for PolicyName {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|policy| policy.as_str() == text)
+            .ok_or_else(|| UnknownPolicy(text.to_owned()))
+    }
+}
+
+struct Fixed(Amount);
+
+impl Tuner for Fixed {
+    fn see(&mut self, _: Timestamp, _: Amount, _: bool) {}
+
+    fn limit(&mut self, _: Timestamp, _: Amount) -> Amount {
+        self.0
+    }
+}
+
+/// The service's own decision, with what a single container on an idle node is held to.
+struct Evenkeel {
+    resource: TunedResource,
+    window: Window<Amount>,
+    step: SignedDuration,
+    turn: usize,
+    seen: usize,
+    /// The decision is made on limits without it: with another margin it is another way of tuning, that
+    /// leaves more or less.
+    margin: f64,
+}
+
+impl Tuner for Evenkeel {
+    fn see(&mut self, at: Timestamp, used: Amount, _: bool) {
+        self.seen += 1;
+        self.window.push(at, used, self.step);
+    }
+
+    fn limit(&mut self, at: Timestamp, current: Amount) -> Amount {
+        if !self.seen.is_multiple_of(self.turn) {
+            return current;
+        }
+        let Some(samples) = self.window.samples(at, self.step) else {
+            return current;
+        };
+        let samples = Samples(samples);
+        let held = samples.newest();
+        // With a margin of one this is what the loop does, to the bit.
+        let has = scaled(current, 1.0 / self.margin);
+        let container = Container {
+            resource: self.resource,
+            current: Values {
+                request: Some(has),
+                limit: Some(has),
+            },
+            guaranteed: true,
+            scaled_by: false,
+            working_set: (self.resource == TunedResource::Memory).then_some(held),
+            bounds: Bounds::default(),
+        };
+        let decided = decide(&container, Some(&samples), Elasticity::default());
+        let limit = decided.ok().and_then(|decision| decision.values.limit);
+        limit.map_or(current, |limit| scaled(limit, self.margin))
+    }
+}

@@ -1,0 +1,47 @@
+//! What the containers of a scenario's workload want: the load of each replica, whose number stays.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::container::Wanted;
+use crate::lifecycle::Stage;
+use crate::load;
+use crate::scenario::Scenario;
+use evenkeel_core::random::Random;
+use evenkeel_core::tuning::TunedResource;
+
+/// What each replica of the first workload with traffic wants for as long as the scenario is simulated; none
+/// where no workload has traffic.
+#[must_use]
+pub fn wanted(
+    scenario: &Scenario,
+    resource: TunedResource,
+    step: SignedDuration,
+    seed: u64,
+) -> Vec<Wanted> {
+    let mut workloads = scenario.workloads.iter();
+    let served = workloads.find_map(|workload| Some((workload, workload.traffic.as_ref()?)));
+    let Some((workload, traffic)) = served else {
+        return Vec::new();
+    };
+    let of = |replica: u32| {
+        let noise = Random::new(seed).stream(&format!("{}-{replica}", workload.name));
+        let mut values = Vec::new();
+        let mut at = SignedDuration::ZERO;
+        while at < scenario.simulation.duration && step.is_positive() {
+            let in_trace = at.saturating_add(scenario.trace_offset);
+            let served = load::serve(traffic, in_trace, workload.replicas);
+            let used = load::replica(workload, Stage::Ready, &served, noise, in_trace);
+            values.push(used[resource.resource()]);
+            at = at.saturating_add(step);
+        }
+        Wanted {
+            resource,
+            start: Timestamp::UNIX_EPOCH,
+            step,
+            values,
+            limit: workload.demand[resource.resource()],
+            skipped: 0,
+        }
+    };
+    (0..workload.replicas).map(of).collect()
+}

@@ -1,0 +1,46 @@
+//! `evenkeel tune`: what containers should ask for by what they use, ways of finding that out side by side,
+//! and what tuning has changed put back.
+
+#[cfg(feature = "sandbox")]
+mod compare;
+#[cfg(feature = "sandbox")]
+mod recommend;
+mod revert;
+
+use super::output::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel tune recommend --prometheus http://127.0.0.1:9090            every workload of the cluster
+  evenkeel tune recommend -n shop --days 14 -o patches > patches.yaml   patches of their templates
+  evenkeel tune recommend -f deployment.yaml --cpu cpu.csv              without a cluster
+  evenkeel tune compare tests/fixtures/traces/crane_*.csv               Evenkeel, VPA and the thesis's rule
+  evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml -o curve.svg
+  evenkeel tune revert -n shop                                          put back what was resized";
+
+/// Recommend requests and limits by use, compare ways of tuning them, put resizes back
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[cfg(feature = "sandbox")]
+    Recommend(Box<recommend::Args>),
+    #[cfg(feature = "sandbox")]
+    Compare(compare::Args),
+    Revert(revert::Args),
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        #[cfg(feature = "sandbox")]
+        Command::Recommend(args) => recommend::run(&args),
+        #[cfg(feature = "sandbox")]
+        Command::Compare(args) => compare::run(args),
+        Command::Revert(args) => revert::run(&args),
+    }
+}

@@ -1,0 +1,237 @@
+//! `evenkeel tune compare`: ways of tuning side by side on what containers wanted, in virtual time.
+//!
+//! Whoever leaves more room is throttled less, so that two ways compare only where both leave as much: each
+//! is run as it is, and once more with its limits scaled until its slack is that of Evenkeel.
+
+mod picture;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+
+use crate::cli::forecast::file::{self, Selection};
+use crate::cli::forecast::grid::on_grid;
+use crate::cli::forecast::output_file;
+use crate::cli::forecast::values::{Output, parse_output};
+use crate::cli::output::{self, Failure};
+use crate::cli::scenario_file;
+use evenkeel_core::tuning::TunedResource;
+use evenkeel_core::units::{Amount, count_as_f64};
+use evenkeel_kubernetes::duration;
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::tuning::{
+    PolicyName, Rhythm, Wanted, margin_for, run as simulate, wanted_by,
+};
+use report::{Compared, Entry};
+
+/// The mean that recorded series of any unit are scaled to: a core, and a gibibyte.
+const MEAN: [(TunedResource, f64); 2] = [
+    (TunedResource::Cpu, 1000.0),
+    (TunedResource::Memory, 1024.0 * 1024.0 * 1024.0),
+];
+/// Limits begin at so many times the highest value of the first day.
+const BEGIN: f64 = 2.0;
+/// The time before figures are counted.
+const SKIPPED: SignedDuration = SignedDuration::from_hours(24);
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel tune compare tests/fixtures/traces/*cpu*.csv --memory tests/fixtures/traces/alibaba2018_cluster_mem_5m.csv
+  evenkeel tune compare load.csv --step 1m --turn 10m -o json
+  evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml --step 20s --turn 20s -o curve.svg
+
+Files are `timestamp,value` of any unit: each is scaled to a mean of one core, or of 1 GiB with --memory, and
+lies on a line between its samples. Limits begin at twice the highest value of the first day, which is not
+counted. A container is looked at alone, on a node with room, as one of a Guaranteed Pod: its request moves
+with its limit. Processor time that a limit holds back is lost; a container that wants more memory than its
+limit is killed, once for each time that it begins to. Ways: fixed (the limit that it begins with), thesis
+([CLBP] (4.18) and (4.19) alone), vpa (the recommender of the Vertical Pod Autoscaler, applied in place),
+evenkeel. SLACK is what was allowed beside what was used, as a share of it; columns after AT EQUAL SLACK are of
+the same way with its limits scaled until its slack is Evenkeel's.";
+
+/// Compare ways of tuning on recorded or simulated use
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// What containers wanted of cpu: CSV files
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// What containers wanted of memory: CSV files
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    memory: Vec<PathBuf>,
+
+    /// A scenario of `evenkeel simulate`, whose first workload with traffic is tuned, both resources of it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "memory"])]
+    scenario: Option<PathBuf>,
+
+    /// Ways to compare: fixed, thesis, vpa, evenkeel [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    policy: Vec<PolicyName>,
+
+    /// Time between two samples of a container
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_duration)]
+    step: SignedDuration,
+
+    /// Time between two turns of a container
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
+    turn: SignedDuration,
+
+    /// The seed of the noise of a scenario
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    /// table, json or yaml for the numbers, or a file to draw the first container in, which ends in .svg; may
+    /// be repeated
+    #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
+    output: Vec<Output>,
+}
+
+/// One container with a name for its rows.
+struct Named {
+    name: String,
+    wanted: Wanted,
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    for wanted in &args.output {
+        if let Output::Svg(path) = wanted {
+            output_file::check(path)?;
+        }
+    }
+    let rhythm = rhythm(args.step, args.turn)?;
+    let all = containers(&args)?;
+    let policies: Vec<PolicyName> = PolicyName::ALL
+        .into_iter()
+        .filter(|policy| args.policy.is_empty() || args.policy.contains(policy))
+        .collect();
+    let entries = in_parallel(cores(), &all, |one| entry(one, &policies, rhythm), |_| ());
+    let compared = Compared::new(args.step, args.turn, entries);
+    for wanted in args.output {
+        match wanted {
+            Output::Numbers(format) => output::print(&compared, format)?,
+            Output::Svg(path) => output_file::write(&path, picture::svg(&compared))?,
+        }
+    }
+    Ok(())
+}
+
+fn parse_duration(text: &str) -> Result<SignedDuration, String> {
+    let parsed = duration::parse(text).filter(SignedDuration::is_positive);
+    parsed.ok_or_else(|| format!("accepted: {}", duration::ACCEPTED))
+}
+
+fn rhythm(step: SignedDuration, turn: SignedDuration) -> Result<Rhythm, Failure> {
+    let steps = turn.as_millis() / step.as_millis().max(1);
+    let turn = usize::try_from(steps).unwrap_or(0);
+    if turn == 0 {
+        return Err(Failure::call("--turn is not accepted: --step or more"));
+    }
+    Ok(Rhythm { turn })
+}
+
+fn containers(args: &Args) -> Result<Vec<Named>, Failure> {
+    if let Some(path) = &args.scenario {
+        let scenario = scenario_file::read(Some(path))?;
+        let of = |resource: TunedResource| {
+            let all = wanted_by(&scenario, resource, args.step, args.seed).into_iter();
+            all.enumerate().map(move |(number, wanted)| Named {
+                name: format!("Pod {} {resource}", number + 1),
+                wanted,
+            })
+        };
+        let all: Vec<Named> = TunedResource::ALL.into_iter().flat_map(of).collect();
+        if all.is_empty() {
+            return Err(Failure::call(format_args!(
+                "{}: no workload has traffic; accepted: a scenario with one",
+                path.display()
+            )));
+        }
+        return Ok(all);
+    }
+    if args.files.is_empty() && args.memory.is_empty() {
+        return Err(Failure::call(
+            "nothing to compare on: name CSV files or --scenario FILE",
+        ));
+    }
+    let cpu = args
+        .files
+        .iter()
+        .map(|file| recorded(file, TunedResource::Cpu, args.step));
+    let memory = args
+        .memory
+        .iter()
+        .map(|file| recorded(file, TunedResource::Memory, args.step));
+    cpu.chain(memory).collect()
+}
+
+/// A recorded series on the grid of the samples.
+fn recorded(path: &Path, resource: TunedResource, step: SignedDuration) -> Result<Named, Failure> {
+    let refuse = |what: String| Failure::call(format_args!("{}: {what}", path.display()));
+    let selection = Selection {
+        column: None,
+        from: None,
+        to: None,
+    };
+    let samples = file::read(path, &selection)?;
+    let load = on_grid(&samples).map_err(refuse)?.load;
+    let each = (step.as_millis() / load.step().as_millis().max(1)).max(1);
+    let each = usize::try_from(each).unwrap_or(usize::MAX);
+    let mut values: Vec<f64> = load
+        .values()
+        .iter()
+        .step_by(each)
+        .flatten()
+        .copied()
+        .collect();
+    let mean = values.iter().sum::<f64>() / count_as_f64(values.len().max(1));
+    if mean <= 0.0 {
+        return Err(refuse(
+            "nothing was wanted; accepted: values above zero".to_owned(),
+        ));
+    }
+    let to = MEAN
+        .iter()
+        .find(|(of, _)| *of == resource)
+        .map_or(1.0, |(_, mean)| *mean);
+    for value in &mut values {
+        *value = (*value * to / mean).max(0.0);
+    }
+    let skipped = SKIPPED.as_millis() / step.as_millis().max(1);
+    let skipped = usize::try_from(skipped).unwrap_or(0);
+    if values.len() <= skipped * 2 {
+        return Err(refuse(
+            "less than two days; accepted: two days or more".to_owned(),
+        ));
+    }
+    let highest = values[..skipped].iter().copied().fold(0.0, f64::max);
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    Ok(Named {
+        name: name.into_owned(),
+        wanted: Wanted {
+            resource,
+            start: load.start(),
+            step,
+            values,
+            limit: Amount::from_f64(highest * BEGIN),
+            skipped,
+        },
+    })
+}
+
+fn entry(one: &Named, policies: &[PolicyName], rhythm: Rhythm) -> Entry {
+    let wanted = &one.wanted;
+    let slack = simulate(wanted, PolicyName::Evenkeel, rhythm, 1.0).slack;
+    let compared = policies.iter().map(|&policy| {
+        let as_it_is = simulate(wanted, policy, rhythm, 1.0);
+        let at_equal_slack = if policy == PolicyName::Evenkeel {
+            as_it_is.clone()
+        } else {
+            let margin = margin_for(wanted, policy, rhythm, slack);
+            simulate(wanted, policy, rhythm, margin)
+        };
+        report::Row::new(policy, as_it_is, at_equal_slack)
+    });
+    Entry::new(one.name.clone(), wanted.clone(), compared.collect())
+}

@@ -1,0 +1,83 @@
+//! The first container's limits under each way, above what it wanted.
+
+use jiff::tz::TimeZone;
+
+use super::report::{Compared, Entry};
+use crate::cli::forecast::chart::{self, Chart, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
+use evenkeel_core::tuning::TunedResource;
+use evenkeel_sandbox::tuning::PolicyName;
+
+/// The chart as SVG: the first container, and the first of the other resource.
+pub(super) fn svg(compared: &Compared) -> String {
+    let of = |resource: TunedResource| {
+        let mut all = compared.containers.iter();
+        all.find(|entry| entry.wanted.resource == resource)
+    };
+    let shown = TunedResource::ALL.into_iter().filter_map(of);
+    let charts: Vec<Chart> = shown.map(|entry| Chart::Figure(figure(entry))).collect();
+    chart::page("Limits under several ways of tuning", &charts)
+}
+
+fn figure(entry: &Entry) -> Figure {
+    let wanted = &entry.wanted;
+    let (unit, factor) = match wanted.resource {
+        TunedResource::Cpu => ("millicores", 1.0),
+        TunedResource::Memory => ("MiB", 1024.0 * 1024.0),
+    };
+    let points = |values: &[f64]| -> Vec<Point> {
+        let mut at = wanted.start;
+        let point = |value: &f64| {
+            let point = Point {
+                at,
+                value: Some(*value / factor),
+            };
+            at = at.checked_add(wanted.step).unwrap_or(at);
+            point
+        };
+        values.iter().map(point).collect()
+    };
+    let mut marks: Vec<Mark> = entry
+        .policies
+        .iter()
+        .map(|row| {
+            let (colour, stroke) = dress(row.policy);
+            Mark {
+                name: format!("limit: {}", row.policy),
+                colour,
+                shape: Shape::Steps(points(&row.as_it_is.limits), stroke),
+            }
+        })
+        .collect();
+    let used = points(&wanted.values);
+    let (from, to) = (
+        wanted.start,
+        used.last().map_or(wanted.start, |last| last.at),
+    );
+    marks.push(Mark {
+        name: "wanted".to_owned(),
+        colour: Colour::Ink,
+        shape: Shape::Line(used, Stroke::Solid),
+    });
+    Figure {
+        title: format!("{}: what is wanted, and what is allowed", entry.name),
+        notes: Vec::new(),
+        from,
+        to,
+        zone: TimeZone::UTC,
+        panels: vec![Panel {
+            title: format!("{} ({unit})", wanted.resource),
+            share: 1.0,
+            whole: false,
+            marks,
+        }],
+    }
+}
+
+const fn dress(policy: PolicyName) -> (Colour, Stroke) {
+    match policy {
+        PolicyName::Fixed => (Colour::Ink, Stroke::Dotted),
+        PolicyName::Thesis => (Colour::Vermilion, Stroke::Dashed),
+        PolicyName::Vpa => (Colour::Green, Stroke::Dashed),
+        PolicyName::Evenkeel => (Colour::Blue, Stroke::Solid),
+    }
+}

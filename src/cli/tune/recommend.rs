@@ -1,0 +1,69 @@
+//! `evenkeel tune recommend`: for each container of a cluster's workloads what it asks for, what it used, and
+//! what its template should say.
+//!
+//! Days are looked at, and the template is what is recommended: a resize in place follows minutes. It reads
+//! and prints; what is to be done with the patches is the reader's.
+
+mod args;
+mod cluster;
+mod files;
+mod report;
+mod workload;
+
+use crate::cli::output::{self, Failure, Format};
+use args::Shown;
+use evenkeel_core::tuning::{CpuMemory, Elasticity, History, TunedResource, lasting};
+use evenkeel_kubernetes::qos_class::QosClass;
+use report::{Recommended, RecommendedContainer, RecommendedWorkload};
+use workload::Workload;
+
+pub(super) use args::Args;
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let workloads = match &args.file {
+        Some(file) => files::workloads(file, args)?,
+        None => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(Box::pin(cluster::workloads(args)))?
+        }
+    };
+    let recommended = Recommended::of(workloads.iter().map(recommend).collect());
+    match args.output {
+        Shown::Table => output::print(&recommended, Format::Table)?,
+        Shown::Json => output::print(&recommended, Format::Json)?,
+        Shown::Yaml => output::print(&recommended, Format::Yaml)?,
+        Shown::Patches => recommended.print_patches()?,
+    }
+    recommended.verdict()
+}
+
+fn recommend(workload: &Workload) -> RecommendedWorkload {
+    let all = workload
+        .containers
+        .iter()
+        .map(|container| &container.values);
+    let guaranteed = QosClass::of(all) == QosClass::Guaranteed;
+    let containers = workload.containers.iter().map(|container| {
+        let of = CpuMemory::from_fn(|resource| {
+            let history = History {
+                resource,
+                current: container.values[resource],
+                guaranteed,
+                scaled_by: workload.scaled_by[resource],
+                allowed: workload.policy.allowed(&container.name, resource),
+                samples: &container.used[resource],
+                throttled: container
+                    .throttled
+                    .filter(|_| resource == TunedResource::Cpu),
+                oom_kills: container
+                    .oom_kills
+                    .filter(|_| resource == TunedResource::Memory),
+            };
+            lasting(&history, Elasticity::default())
+        });
+        RecommendedContainer::new(container, of)
+    });
+    RecommendedWorkload::new(workload, containers.collect())
+}

@@ -1,0 +1,108 @@
+//! A workload from its manifest, with what one container used from files.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::args::Args;
+use super::workload::{TemplateContainer, Workload};
+use crate::cli::forecast::file::{self, Selection};
+use crate::cli::output::{self, Failure};
+use crate::config::yaml;
+use evenkeel_core::tuning::CpuMemory;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::tuning::scaled_by_metrics;
+use evenkeel_kubernetes::pod::PodSpec;
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
+use evenkeel_kubernetes::tuning_policy::TuningPolicy;
+
+/// Millicores in a core.
+const CORE: f64 = 1000.0;
+
+pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<Workload>, Failure> {
+    let refuse = |what: String| Failure::call(format_args!("{}: {what}", file.display()));
+    let text = output::read_input(file)?;
+    let object: Value = yaml::parse(&text).map_err(|error| refuse(error.to_string()))?;
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let kind = Kind::of(version, kind).filter(|kind| Kind::WORKLOADS.contains(kind));
+    let mut workload = kind
+        .and_then(|kind| workload(kind, &object))
+        .ok_or_else(|| {
+            refuse("accepted: a Deployment, StatefulSet, ReplicaSet or DaemonSet".to_owned())
+        })?;
+    let names: Vec<&str> = workload
+        .containers
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    let name = match (&args.container, &names[..]) {
+        (Some(name), names) if names.contains(&name.as_str()) => name.clone(),
+        (None, [only]) => (*only).to_owned(),
+        (_, names) => {
+            let accepted = names.join(", ");
+            return Err(refuse(format!("--container is to be one of {accepted}")));
+        }
+    };
+    let used = CpuMemory {
+        cpu: values(args.cpu.as_deref(), CORE)?,
+        memory: values(args.memory.as_deref(), 1.0)?,
+    };
+    for container in &mut workload.containers {
+        if container.name == name {
+            container.used = used.clone();
+        }
+    }
+    Ok(vec![workload])
+}
+
+/// The values of a file in base units; none without a file.
+fn values(path: Option<&Path>, factor: f64) -> Result<Vec<Vec<f64>>, Failure> {
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
+    let selection = Selection {
+        column: None,
+        from: None,
+        to: None,
+    };
+    let samples = file::read(path, &selection)?;
+    let values = samples.iter().filter_map(|sample| sample.value);
+    Ok(vec![values.map(|value| value * factor).collect()])
+}
+
+/// A workload as its object has it; `None` where it has no template that can be read.
+pub(super) fn workload(kind: Kind, object: &Value) -> Option<Workload> {
+    let metadata: evenkeel_kubernetes::meta::Meta =
+        serde_json::from_value(object["metadata"].clone()).ok()?;
+    let spec: PodSpec = serde_json::from_value(object["spec"]["template"]["spec"].clone()).ok()?;
+    let sidecars = spec.init_containers.iter().filter(|one| one.is_sidecar());
+    let containers = spec.containers.iter().chain(sidecars);
+    let containers = containers.map(|container| TemplateContainer {
+        name: container.name.clone().unwrap_or_default(),
+        values: container.resources.tuned(),
+        used: CpuMemory::default(),
+        throttled: None,
+        oom_kills: None,
+    });
+    let (policy, _) = TuningPolicy::parse(&metadata.annotations);
+    let (scaling, _) = ScalingPolicy::parse(&metadata.annotations);
+    let scaled_by = if scaling.asks_for_scaling() {
+        scaled_by_metrics(&scaling.metrics().0)
+    } else {
+        CpuMemory::default()
+    };
+    let replicas = object["spec"]["replicas"].as_u64().unwrap_or(1);
+    Some(Workload {
+        namespace: metadata
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned()),
+        kind,
+        name: metadata.name.clone().unwrap_or_default(),
+        replicas: u32::try_from(replicas).unwrap_or(u32::MAX),
+        policy,
+        scaled_by,
+        containers: containers.collect(),
+    })
+}

@@ -1,0 +1,291 @@
+//! What is recommended, as it is printed.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, ContentArrangement};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::workload::{TemplateContainer, Workload};
+use crate::cli::output::{self, Failure, Report, Style};
+use evenkeel_core::tuning::{Bound, CpuMemory, Lasting, TunedResource, Values};
+use evenkeel_core::units::{Amount, i64_as_f64, i64_nearest};
+use evenkeel_kubernetes::resize_record::resources;
+
+/// Everything that is recommended.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Recommended {
+    workloads: Vec<RecommendedWorkload>,
+    /// Requests that are freed, in cores; below zero where more are asked for.
+    cores_freed: f64,
+    /// The same of memory, in bytes.
+    memory_freed: i64,
+}
+
+/// One workload.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RecommendedWorkload {
+    namespace: String,
+    kind: &'static str,
+    name: String,
+    replicas: u32,
+    containers: Vec<RecommendedContainer>,
+    /// What makes it lasting; absent where nothing changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<Value>,
+}
+
+/// One container.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RecommendedContainer {
+    name: String,
+    /// `resources` as they stand.
+    current: Value,
+    /// `resources` as they should be; absent where nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposed: Option<Value>,
+    used: Vec<Used>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    throttled_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oom_kills: Option<f64>,
+    #[serde(skip)]
+    before: CpuMemory<Values>,
+    #[serde(skip)]
+    after: Option<CpuMemory<Values>>,
+}
+
+/// What a container used of one resource, and what follows from that.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Used {
+    resource: &'static str,
+    p50: String,
+    p90: String,
+    p99: String,
+    peak: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limited_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<&'static str>,
+}
+
+impl RecommendedContainer {
+    pub(super) fn new(container: &TemplateContainer, of: CpuMemory<Option<Lasting>>) -> Self {
+        let before = container.values;
+        let is_measured = of.iter().any(|(_, one)| one.is_some());
+        let after = is_measured.then(|| {
+            CpuMemory::from_fn(|resource| {
+                of[resource]
+                    .as_ref()
+                    .map_or(before[resource], |one| one.values)
+            })
+        });
+        let used = of.iter().filter_map(|(resource, one)| {
+            let one = one.as_ref()?;
+            let text = |amount: Amount| {
+                resource
+                    .quantity(resource.rounded(amount, None))
+                    .to_string()
+            };
+            Some(Used {
+                resource: resource.as_str(),
+                p50: text(one.used.p50),
+                p90: text(one.used.p90),
+                p99: text(one.used.p99),
+                peak: text(one.used.peak),
+                limited_by: one.limited_by.map(Bound::as_str),
+                reasons: one.reasons.clone(),
+            })
+        });
+        Self {
+            name: container.name.clone(),
+            current: resources(&before),
+            proposed: after.as_ref().map(resources),
+            used: used.collect(),
+            throttled_share: container.throttled,
+            oom_kills: container.oom_kills,
+            before,
+            after,
+        }
+    }
+
+    fn changes(&self) -> Option<&CpuMemory<Values>> {
+        self.after.as_ref().filter(|after| **after != self.before)
+    }
+
+    /// What its request gives back, in base units.
+    fn freed(&self, resource: TunedResource) -> i64 {
+        let request = |values: &CpuMemory<Values>| {
+            let request = values[resource].request.unwrap_or_default();
+            i64::try_from(request.get()).unwrap_or(i64::MAX)
+        };
+        let after = self.after.as_ref().map_or(0, request);
+        self.after
+            .map_or(0, |_| request(&self.before).saturating_sub(after))
+    }
+}
+
+impl RecommendedWorkload {
+    pub(super) fn new(workload: &Workload, containers: Vec<RecommendedContainer>) -> Self {
+        let changed: Vec<Value> = containers
+            .iter()
+            .filter_map(|one| {
+                Some(json!({"name": one.name, "resources": resources(one.changes()?)}))
+            })
+            .collect();
+        let patch = (!changed.is_empty()).then(|| {
+            json!({
+                "apiVersion": workload.kind.api_version(),
+                "kind": workload.kind.as_str(),
+                "metadata": {"name": workload.name, "namespace": workload.namespace},
+                "spec": {"template": {"spec": {"containers": changed}}},
+            })
+        });
+        Self {
+            namespace: workload.namespace.clone(),
+            kind: workload.kind.as_str(),
+            name: workload.name.clone(),
+            replicas: workload.replicas,
+            containers,
+            patch,
+        }
+    }
+
+    fn freed(&self, resource: TunedResource) -> i64 {
+        let each = self.containers.iter().map(|one| one.freed(resource));
+        let each: i64 = each.fold(0, i64::saturating_add);
+        each.saturating_mul(i64::from(self.replicas))
+    }
+}
+
+impl Recommended {
+    pub(super) fn of(workloads: Vec<RecommendedWorkload>) -> Self {
+        let freed = |resource| {
+            let all = workloads.iter().map(|one| one.freed(resource));
+            all.fold(0, i64::saturating_add)
+        };
+        let (cpu, memory) = (freed(TunedResource::Cpu), freed(TunedResource::Memory));
+        Self {
+            workloads,
+            cores_freed: i64_as_f64(cpu) / 1000.0,
+            memory_freed: memory,
+        }
+    }
+
+    /// The patches as documents, one after another.
+    pub(super) fn print_patches(&self) -> Result<(), Failure> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        for patch in self.workloads.iter().filter_map(|one| one.patch.as_ref()) {
+            writeln!(out, "---")?;
+            out.write_all(output::yaml(patch)?.as_bytes())?;
+        }
+        Ok(out.flush()?)
+    }
+
+    pub(super) fn verdict(&self) -> Result<(), Failure> {
+        let mut all = self.workloads.iter().flat_map(|one| &one.containers);
+        if all.any(|one| one.after.is_some()) {
+            Ok(())
+        } else {
+            Err(Failure::work("nothing was measured of any container"))
+        }
+    }
+}
+
+impl Report for Recommended {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let header = [
+            "CONTAINER",
+            "RESOURCE",
+            "REQUEST",
+            "LIMIT",
+            "P50",
+            "P90",
+            "P99",
+            "PEAK",
+            "HELD BACK",
+            "PROPOSED REQUEST",
+            "PROPOSED LIMIT",
+            "WHY",
+        ];
+        let mut table = style.table(header.map(Cell::new));
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        for workload in &self.workloads {
+            for container in &workload.containers {
+                for resource in TunedResource::ALL {
+                    table.add_row(row(workload, container, resource));
+                }
+            }
+        }
+        writeln!(to, "{}\n", table.trim_fmt())?;
+        let mebibytes = i64_as_f64(self.memory_freed) / (1024.0 * 1024.0);
+        writeln!(
+            to,
+            "Requests freed: {:.2} cores, {} MiB.",
+            self.cores_freed,
+            i64_nearest(mebibytes)
+        )
+    }
+}
+
+fn row(
+    workload: &RecommendedWorkload,
+    container: &RecommendedContainer,
+    resource: TunedResource,
+) -> Vec<Cell> {
+    let RecommendedWorkload {
+        namespace,
+        kind,
+        name,
+        ..
+    } = workload;
+    let text = |amount: Option<Amount>| {
+        amount.map_or("-".to_owned(), |amount| {
+            resource.quantity(amount).to_string()
+        })
+    };
+    let before = container.before[resource];
+    let after = container.after.map(|after| after[resource]);
+    let used = container
+        .used
+        .iter()
+        .find(|one| one.resource == resource.as_str());
+    let of = |pick: fn(&Used) -> &String| used.map_or("-".to_owned(), |one| pick(one).clone());
+    let held = match resource {
+        TunedResource::Cpu => container.throttled_share.map(output::percent),
+        TunedResource::Memory => container.oom_kills.map(|kills| format!("{kills:.0} kills")),
+    };
+    let why = used.map_or("not measured".to_owned(), |one| {
+        let bound = one.limited_by.map(|bound| format!("limit by {bound}"));
+        let reasons = one.reasons.iter().map(|reason| (*reason).to_owned());
+        bound
+            .into_iter()
+            .chain(reasons)
+            .collect::<Vec<_>>()
+            .join("; ")
+    });
+    let shown = match resource {
+        TunedResource::Cpu => format!("{namespace}/{kind}/{name} {}", container.name),
+        TunedResource::Memory => String::new(),
+    };
+    [
+        shown,
+        resource.to_string(),
+        text(before.request),
+        text(before.limit),
+        of(|one| &one.p50),
+        of(|one| &one.p90),
+        of(|one| &one.p99),
+        of(|one| &one.peak),
+        held.unwrap_or_else(|| "-".to_owned()),
+        text(after.and_then(|after| after.request)),
+        text(after.and_then(|after| after.limit)),
+        why,
+    ]
+    .map(Cell::new)
+    .to_vec()
+}

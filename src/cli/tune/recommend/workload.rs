@@ -1,0 +1,26 @@
+//! A workload whose containers are looked at.
+
+use evenkeel_core::tuning::{CpuMemory, Values};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::tuning_policy::TuningPolicy;
+
+/// A workload with its template, and what its containers used.
+pub(super) struct Workload {
+    pub(super) namespace: String,
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) replicas: u32,
+    pub(super) policy: TuningPolicy,
+    pub(super) scaled_by: CpuMemory<bool>,
+    pub(super) containers: Vec<TemplateContainer>,
+}
+
+/// A container of a template.
+pub(super) struct TemplateContainer {
+    pub(super) name: String,
+    pub(super) values: CpuMemory<Values>,
+    /// What each Pod's used.
+    pub(super) used: CpuMemory<Vec<Vec<f64>>>,
+    pub(super) throttled: Option<f64>,
+    pub(super) oom_kills: Option<f64>,
+}

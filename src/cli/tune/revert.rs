@@ -1,0 +1,170 @@
+//! `evenkeel tune revert`: gives Pods back the resources that they were made with.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use comfy_table::Cell;
+use k8s_openapi::api::core::v1::Pod as ListedPod;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use serde::Serialize;
+
+use crate::cli::connect::connect;
+use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::controller::tuning::lowers_memory_limits;
+use crate::uninstall::{put_resources_back, resizable};
+use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_kubernetes::resizable_pod::ResizablePod;
+use evenkeel_kubernetes::resize_record::Resizer;
+
+/// The most Pods in one answer.
+const PAGE: u32 = 500;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel tune revert                   every Pod of the cluster
+  evenkeel tune revert -n shop           those of a namespace
+  evenkeel tune revert -n shop web-1     this one
+
+While a workload is in mode on (evenkeel.dev/tuning: on), it is tuned again when it is its turn: set that to off
+first. A Pod that somebody else has resized since keeps what it has, and loses the record alone. Exit codes: 0
+nothing is left to put back; 1 something is left, or the cluster cannot be reached; 2 the call is wrong.";
+
+/// Give Pods back the resources that they were made with
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Only these Pods
+    #[arg(value_name = "POD", requires = "namespace")]
+    pods: Vec<String>,
+
+    /// Only Pods of this namespace [default: all namespaces]
+    #[arg(long, short, value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Format of what was done
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+/// What was done.
+#[derive(Debug, Serialize)]
+struct Reverted {
+    pods: Vec<RevertedPod>,
+}
+
+#[derive(Debug, Serialize)]
+struct RevertedPod {
+    namespace: String,
+    pod: String,
+    /// What it failed by; absent where it was put back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let reverted = runtime.block_on(Box::pin(revert(args)))?;
+    output::print(&reverted, args.output)?;
+    let left = reverted
+        .pods
+        .iter()
+        .filter(|pod| pod.failed.is_some())
+        .count();
+    match left {
+        0 => Ok(()),
+        1 => Err(Failure::work("1 Pod could not be put back")),
+        left => Err(Failure::work(format_args!(
+            "{left} Pods could not be put back"
+        ))),
+    }
+}
+
+async fn revert(args: &Args) -> Result<Reverted, Failure> {
+    let client = connect(args.kubeconfig.as_deref()).await;
+    let client = client.map_err(Failure::Call)?;
+    let lowers = lowers_memory_limits(&client).await;
+    let lowers = lowers
+        .context("the API server cannot be reached")
+        .map_err(Failure::Work)?;
+    let rules = Rules {
+        may_restart: true,
+        may_lower_memory_limits: lowers,
+    };
+    let found = resized(&client, args)
+        .await
+        .context("Pods cannot be listed")
+        .map_err(Failure::Work)?;
+    let mut pods = Vec::new();
+    for pod in found {
+        let back = put_resources_back(&client, &pod.namespace, &pod.name, rules).await;
+        let failed = back.err();
+        pods.push(RevertedPod {
+            namespace: pod.namespace.to_string(),
+            pod: pod.name.to_string(),
+            failed,
+        });
+    }
+    Ok(Reverted { pods })
+}
+
+/// The Pods that tuning has resized, of those that are asked for.
+async fn resized(client: &Client, args: &Args) -> kube::Result<Vec<ResizablePod>> {
+    let api: Api<ListedPod> = match &args.namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    };
+    let mut params = ListParams::default().limit(PAGE);
+    let mut found = Vec::new();
+    loop {
+        let page = api.list(&params).await?;
+        let seen = page.items.iter().filter_map(resizable);
+        found.extend(seen.filter(|pod| is_tuned(pod) && is_asked_for(pod, args)));
+        match page.metadata.continue_.filter(|more| !more.is_empty()) {
+            Some(more) => params = params.continue_token(&more),
+            None => return Ok(found),
+        }
+    }
+}
+
+fn is_tuned(pod: &ResizablePod) -> bool {
+    let record = pod.record.as_ref();
+    record.is_some_and(|record| {
+        record
+            .as_ref()
+            .map_or(true, |one| one.by == Resizer::Tuning)
+    })
+}
+
+fn is_asked_for(pod: &ResizablePod, args: &Args) -> bool {
+    args.pods.is_empty() || args.pods.iter().any(|name| *name == *pod.name)
+}
+
+impl Report for Reverted {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        if self.pods.is_empty() {
+            return writeln!(to, "No Pod carries a resize of tuning.");
+        }
+        let mut table = style.table(["POD", "DONE"].map(Cell::new));
+        for RevertedPod {
+            namespace,
+            pod,
+            failed,
+        } in &self.pods
+        {
+            let done = match failed {
+                None => Cell::new("has what it was made with"),
+                Some(error) => style.bad(Cell::new(format!("failed: {error}"))),
+            };
+            table.add_row([Cell::new(format!("{namespace}/{pod}")), done]);
+        }
+        writeln!(to, "{}", table.trim_fmt())
+    }
+}

@@ -1,0 +1,46 @@
+//! The workloads whose Pods are tuned, with what their owners say of it.
+
+use std::sync::Arc;
+
+use super::{Store, name_of, within};
+use crate::cluster::records::SCALING;
+use evenkeel_core::tuning::Mode;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use evenkeel_kubernetes::tuning_policy::TuningPolicy;
+
+/// The kinds whose Pods are tuned: those of a DaemonSet are no workload of a node's choice.
+const TUNED: [Kind; 3] = [Kind::Deployment, Kind::StatefulSet, Kind::ReplicaSet];
+
+impl Store {
+    /// The workloads of namespaces that have opted in; `None` before all of them have been listed.
+    pub(crate) fn tuned_workloads(&self, default: Mode) -> Option<Vec<TunedWorkload>> {
+        if !SCALING.iter().all(|kind| self.synced.contains(kind)) {
+            return None;
+        }
+        let mut found = Vec::new();
+        let opted_in = self.namespaces.iter().filter(|(_, policy)| policy.enabled);
+        for (namespace, of_namespace) in opted_in {
+            for kind in TUNED {
+                let Some(workloads) = self.workloads.get(&kind) else {
+                    continue;
+                };
+                let all = within(workloads, namespace);
+                // The ReplicaSet of a Deployment is no workload of its own.
+                let alone = all.filter(|object| object.metadata.controller().is_none());
+                found.extend(alone.map(|object| {
+                    let (policy, _) = TuningPolicy::parse(&object.metadata.annotations);
+                    let mode = policy.mode.or(of_namespace.tuning);
+                    TunedWorkload {
+                        namespace: Arc::clone(namespace),
+                        mode: mode.unwrap_or(default),
+                        controllers: self.pods.controllers_of(&name_of(&object)),
+                        policy,
+                        object,
+                    }
+                }));
+            }
+        }
+        Some(found)
+    }
+}

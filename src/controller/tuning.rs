@@ -1,0 +1,260 @@
+//! Tuning in place, by the leader: it measures the containers of tuned workloads once a minute, decides on
+//! the Pods that use most of each node when it is that node's turn, and follows every resize to its end.
+//!
+//! What stands on the Pods is the only record of resizes; what containers have used is gathered anew by
+//! whoever takes over, which takes five minutes. Scaling comes first: a workload is left alone while its
+//! replicas have changed of late, or a forecast asks for others.
+
+mod deciding;
+mod following;
+mod limits;
+mod memory;
+mod metrics;
+mod room;
+mod settings;
+mod turns;
+mod workloads;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Pod as ListedPod;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::leadership::Leadership;
+use super::queue::WriteQueue;
+use super::scaling::Board;
+use super::switch::{WriteSwitch, Writes};
+use super::work::work;
+use crate::cluster::ClusterState;
+use crate::metrics::Containers;
+use deciding::Deciding;
+use evenkeel_clock as clock;
+use evenkeel_core::placement::Policy;
+use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use following::Following;
+use limits::Limits;
+use memory::Memory;
+pub use metrics::Metrics;
+pub use settings::Settings;
+use workloads::tuned;
+
+/// The time between two looks.
+const TICK: SignedDuration = SignedDuration::from_secs(15);
+/// The minor version of Kubernetes from which on a memory limit may be lowered in place.
+const LOWERS_MEMORY: u32 = 34;
+/// The most Pods in one answer.
+const PAGE: u32 = 500;
+
+/// The loop and what it works with.
+pub struct Tuning {
+    pub settings: Settings,
+    pub cluster: ClusterState,
+    /// The policy that says what nodes have left.
+    pub policy: Arc<Policy>,
+    /// What containers use; `None` where nothing is measured.
+    pub containers: Option<Containers>,
+    /// What scaling has decided.
+    pub board: Board,
+    pub client: Client,
+    pub queue: WriteQueue,
+    pub leadership: Leadership,
+    pub switch: WriteSwitch,
+    /// This replica's name in Events.
+    pub identity: String,
+    pub metrics: Metrics,
+}
+
+impl Tuning {
+    /// Runs until `cancel`.
+    pub async fn run(self, cancel: CancellationToken) {
+        let mut ticks = tokio::time::interval(self.cluster.clock().period(TICK));
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let ticking = async {
+            let mut memory = Memory::default();
+            loop {
+                ticks.tick().await;
+                memory = self.tick(memory, self.cluster.now()).await;
+            }
+        };
+        cancel.run_until_cancelled(ticking).await;
+    }
+
+    async fn tick(&self, mut memory: Memory, now: Timestamp) -> Memory {
+        let leads = self.leadership.is_leader(clock::instant());
+        let writes = self.switch.get();
+        if !leads || writes == Writes::Disabled || !self.cluster.snapshot().synced {
+            return Memory::default();
+        }
+        let Some(workloads) = self.cluster.tuned_workloads(self.settings.mode) else {
+            return Memory::default();
+        };
+        let rules = self.rules(&mut memory).await;
+        if writes == Writes::Restore {
+            self.put_all(self.following(rules, now).restored(&workloads));
+            return Memory::default();
+        }
+        self.list_late_namespaces().await;
+        memory.see_replicas(&workloads, now);
+        self.sample(&mut memory, &workloads, now).await;
+        let limits = self.limits(&mut memory, &workloads, now).await;
+        let following = self.following(rules, now);
+        let deciding = Deciding {
+            cluster: self.cluster.clone(),
+            policy: Arc::clone(&self.policy),
+            settings: self.settings,
+            targets: self.board.targets(),
+            rules,
+            limits,
+            reporter: self.identity.clone(),
+            metrics: self.metrics.clone(),
+            now,
+        };
+        let worked = work(memory, move |memory| {
+            let mut planned = following.plan(memory, &workloads);
+            planned.extend(deciding.plan(memory, &workloads));
+            planned.extend(following.tell(memory, &workloads));
+            planned
+        });
+        let planned;
+        (memory, planned) = worked.await;
+        self.put_all(planned);
+        memory
+    }
+
+    fn put_all(&self, writes: Vec<Write>) {
+        for write in writes {
+            self.queue.put(write);
+        }
+    }
+
+    fn following(&self, rules: Rules, now: Timestamp) -> Following {
+        Following {
+            cluster: self.cluster.clone(),
+            settings: self.settings,
+            rules,
+            reporter: self.identity.clone(),
+            metrics: self.metrics.clone(),
+            now,
+        }
+    }
+
+    /// What the API server takes, by its version; asked for once.
+    async fn rules(&self, memory: &mut Memory) -> Rules {
+        if memory.lowers_memory.is_none() {
+            memory.lowers_memory = lowers_memory_limits(&self.client).await.ok();
+        }
+        Rules {
+            may_restart: false,
+            may_lower_memory_limits: memory.lowers_memory.unwrap_or(false),
+        }
+    }
+
+    /// Lists the Pods of namespaces that have opted in after these had been seen.
+    async fn list_late_namespaces(&self) {
+        for namespace in self.cluster.take_unlisted_namespaces() {
+            if let Err(error) = self.list(&namespace).await {
+                debug!(%error, %namespace, "the Pods of a namespace cannot be listed");
+                self.cluster.unlisted_namespace(&namespace);
+            }
+        }
+    }
+
+    async fn list(&self, namespace: &str) -> kube::Result<()> {
+        let pods: Api<ListedPod> = Api::namespaced(self.client.clone(), namespace);
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = pods.list(&params).await?;
+            for pod in &page.items {
+                if let Ok(pod) = serde_json::from_value(json!(pod)) {
+                    self.cluster.keep_resizable(&pod);
+                }
+            }
+            match page.metadata.continue_.filter(|more| !more.is_empty()) {
+                Some(more) => params = params.continue_token(&more),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Measures the containers of tuned workloads, once a minute.
+    async fn sample(&self, memory: &mut Memory, workloads: &[TunedWorkload], now: Timestamp) {
+        let Some(containers) = &self.containers else {
+            return;
+        };
+        if !memory.is_sample_due(now) {
+            return;
+        }
+        let pods = tuned(workloads).flat_map(|workload| &workload.controllers);
+        let pods = pods.flat_map(|controller| self.cluster.resizable_of(controller));
+        let by_name: HashMap<_, _> = pods
+            .filter(|pod| pod.has_limits())
+            .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))
+            .collect();
+        let namespaces: BTreeSet<&str> =
+            by_name.keys().map(|(namespace, _)| &**namespace).collect();
+        if namespaces.is_empty() {
+            memory.take_samples(&[], &by_name);
+            return;
+        }
+        let namespaces: Vec<&str> = namespaces.into_iter().collect();
+        match containers.usage(&namespaces, now).await {
+            Ok(usage) => {
+                self.metrics.sampled(usage.len());
+                memory.take_samples(&usage, &by_name);
+            }
+            Err(error) => {
+                self.metrics.unsampled();
+                warn!(%error, "what containers use cannot be measured, so that none is tuned");
+            }
+        }
+    }
+
+    /// What LimitRanges and quotas leave, where this installation may read them.
+    async fn limits(
+        &self,
+        memory: &mut Memory,
+        workloads: &[TunedWorkload],
+        now: Timestamp,
+    ) -> Arc<Limits> {
+        if !self.settings.resizes || tuned(workloads).next().is_none() {
+            return Arc::default();
+        }
+        if let Some(known) = memory.limits(now) {
+            return known;
+        }
+        let limits = match Limits::list(&self.client).await {
+            Ok(limits) => Arc::new(limits),
+            Err(error) => {
+                warn!(%error, "LimitRanges and ResourceQuotas cannot be listed, so that no Pod is resized");
+                Arc::new(Limits::unknown())
+            }
+        };
+        memory.know_limits(&limits, now);
+        limits
+    }
+}
+
+/// True where the API server lets a memory limit of a container that goes on running be lowered.
+///
+/// # Errors
+/// It does not tell its version.
+pub async fn lowers_memory_limits(client: &Client) -> kube::Result<bool> {
+    let version = client.apiserver_version().await?;
+    let digits = version
+        .minor
+        .trim_end_matches(|c: char| !c.is_ascii_digit());
+    Ok(digits
+        .parse::<u32>()
+        .is_ok_and(|minor| minor >= LOWERS_MEMORY))
+}
+
+#[cfg(test)]
+mod tests;

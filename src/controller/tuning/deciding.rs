@@ -1,0 +1,368 @@
+//! Decisions for the Pods that use most of the nodes whose turn it is.
+//!
+//! What a decision gives one Pod of a node's headroom or of a namespace's quota is not there for the next.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::limits::Limits;
+use super::memory::{Memory, WorkloadId, id_of};
+use super::metrics::Metrics;
+use super::room::{Around, Given, Left};
+use super::settings::{Settings, rules_of};
+use super::turns::is_due;
+use super::workloads::tuned;
+use crate::cluster::ClusterState;
+use crate::controller::scaling::BoardEntry;
+use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::node_table::NodeState;
+use evenkeel_core::tuning::{
+    Bounds, Container, CpuMemory, Decision, Highest, Mode, Samples, TunedResource, Unchanged,
+    Values, decide,
+};
+use evenkeel_core::units::Amount;
+use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
+use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::resize::{Rules, check};
+use evenkeel_kubernetes::plan::tuning::{Context, TunedContainer, TunedWorkload, begin, scaled_by};
+use evenkeel_kubernetes::qos_class::QosClass;
+use evenkeel_kubernetes::resizable_pod::{ContainerPlace, ResizablePod};
+use evenkeel_kubernetes::resize_record::{ContainerValues, resources};
+use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
+
+/// What decisions read.
+pub(super) struct Deciding {
+    pub(super) cluster: ClusterState,
+    pub(super) policy: Arc<Policy>,
+    pub(super) settings: Settings,
+    /// What scaling has decided.
+    pub(super) targets: Arc<Vec<BoardEntry>>,
+    pub(super) rules: Rules,
+    pub(super) limits: Arc<Limits>,
+    pub(super) reporter: String,
+    pub(super) metrics: Metrics,
+    pub(super) now: Timestamp,
+}
+
+/// A Pod whose turn it is.
+struct Candidate<'a> {
+    pod: Arc<ResizablePod>,
+    workload: &'a TunedWorkload,
+}
+
+/// What became of a decision.
+struct Begun {
+    write: Result<Option<Write>, String>,
+    /// False while scaling comes first.
+    may_go: bool,
+}
+
+/// What is decided for one Pod.
+#[derive(Default)]
+struct Decided {
+    changes: ContainerValues,
+    statuses: BTreeMap<String, TunedContainer>,
+}
+
+impl Deciding {
+    /// The records of the resizes that begin.
+    pub(super) fn plan(&self, memory: &mut Memory, workloads: &[TunedWorkload]) -> Vec<Write> {
+        let Some(before) = memory.looked.replace(self.now) else {
+            return Vec::new();
+        };
+        let snapshot = self.cluster.snapshot();
+        let interval = self.settings.interval;
+        let nodes: Vec<&NodeState> = snapshot
+            .nodes
+            .iter()
+            .filter(|node| is_due(&node.name, before, self.now, interval))
+            .collect();
+        if nodes.is_empty() || snapshot.blind().is_some() {
+            return Vec::new();
+        }
+        let turns = self.turns(memory, workloads, &nodes);
+        let scaled = self.scaled_by();
+        let called = self.called_for();
+        let mut quotas: HashMap<Arc<str>, NamespaceLimits> = HashMap::new();
+        let mut writes = Vec::new();
+        for (node, candidates) in nodes.iter().zip(turns) {
+            let mut given = Given::default();
+            for Candidate { pod, workload } in candidates {
+                let id = id_of(workload);
+                let quiet = memory.quiet(&id, called.contains(&id));
+                let may_go = quiet.allows(self.now, self.settings.after_scaling);
+                let limits = quotas.entry(Arc::clone(&workload.namespace));
+                let mut around = Around {
+                    left: self.left(node, &pod, &snapshot),
+                    given: &mut given,
+                    limits: limits.or_insert_with(|| self.limits.of(&workload.namespace)),
+                    scaled_by: scaled.get(&id).copied().unwrap_or_default(),
+                    is_resized: may_go && self.settings.mode_of(workload) == Mode::On,
+                };
+                let decided = self.decide_pod(memory, &pod, workload, &mut around);
+                let write = if around.is_resized {
+                    self.begin(&pod, workload, &decided.changes)
+                } else {
+                    Ok(None)
+                };
+                writes.extend(write.clone().ok().flatten());
+                note(memory, &id, decided, Begun { write, may_go });
+            }
+        }
+        writes
+    }
+
+    /// The Pods of each node whose turn it is, those that use most of it first.
+    fn turns<'a>(
+        &self,
+        memory: &Memory,
+        workloads: &'a [TunedWorkload],
+        nodes: &[&NodeState],
+    ) -> Vec<Vec<Candidate<'a>>> {
+        let places: HashMap<&str, usize> = nodes
+            .iter()
+            .enumerate()
+            .map(|(place, node)| (&*node.name, place))
+            .collect();
+        let capacity = |node: &&NodeState| {
+            CpuMemory::from_fn(|resource| {
+                let known = node.load.capacity[resource.resource()];
+                known.unwrap_or_default()
+            })
+        };
+        let mut highest = Highest::new(nodes.iter().map(capacity).collect());
+        let mut pods: Vec<(Arc<ResizablePod>, &TunedWorkload)> = Vec::new();
+        for workload in tuned(workloads) {
+            for controller in &workload.controllers {
+                let all = self.cluster.resizable_of(controller).into_iter();
+                for pod in all.filter(|pod| pod.has_limits()) {
+                    let place = pod.node.as_deref().and_then(|node| places.get(node));
+                    let used = place.and_then(|_| memory.used(&pod.uid, self.now));
+                    if let (Some(place), Some(used)) = (place, used) {
+                        highest.see(*place, pods.len(), used);
+                        pods.push((pod, workload));
+                    }
+                }
+            }
+        }
+        let nodes = highest.into_nodes().into_iter();
+        let candidate = |place: usize| {
+            let (pod, workload) = &pods[place];
+            Candidate {
+                pod: Arc::clone(pod),
+                workload,
+            }
+        };
+        nodes
+            .map(|highest| highest.into_iter().map(|one| candidate(one.pod)).collect())
+            .collect()
+    }
+
+    /// The resources by whose requests workloads are scaled.
+    fn scaled_by(&self) -> HashMap<WorkloadId, CpuMemory<bool>> {
+        let view = self.cluster.scaling_view();
+        let mut found: HashMap<WorkloadId, CpuMemory<bool>> = HashMap::new();
+        for observed in &view.targets {
+            let Some(workload) = &observed.workload else {
+                continue;
+            };
+            let id = (
+                Arc::clone(&observed.namespace),
+                workload.kind.as_str(),
+                observed.target.name().to_owned(),
+            );
+            let one = scaled_by(observed);
+            let all = found.entry(id).or_default();
+            *all = CpuMemory::from_fn(|resource| all[resource] || one[resource]);
+        }
+        found
+    }
+
+    /// The workloads for which a forecast asks for other replicas than they have.
+    fn called_for(&self) -> HashSet<WorkloadId> {
+        let called = self.targets.iter().filter(|entry| {
+            let status = &entry.status;
+            let counts = status.current.zip(status.decided);
+            match &*status.mode {
+                "direct" => counts.is_some_and(|(current, decided)| current != decided),
+                "floor" => counts.is_some_and(|(current, decided)| current < decided),
+                _ => false,
+            }
+        });
+        let called = called.filter_map(|entry| {
+            let workload = &entry.status.workload;
+            let mut kinds = evenkeel_kubernetes::kinds::Kind::WORKLOADS.iter();
+            let kind = kinds.find(|kind| kind.as_str() == &*workload.kind)?;
+            let name = workload.name.to_string();
+            Some((Arc::clone(&entry.status.namespace), kind.as_str(), name))
+        });
+        called.collect()
+    }
+
+    /// What a node can still give under the rule of headroom of a Pod's namespace.
+    fn left(&self, node: &NodeState, pod: &ResizablePod, snapshot: &Snapshot) -> Left {
+        let own = match snapshot.opt_in(&pod.namespace) {
+            OptIn::In(policy) => policy.headroom,
+            OptIn::Unknown | OptIn::Out => None,
+        };
+        let headroom = own.unwrap_or(self.policy.headroom).get();
+        let load = node.ahead();
+        Left {
+            headroom: CpuMemory::from_fn(|resource| {
+                let capacity = load.capacity[resource.resource()]?;
+                let line = Amount::new(floor(capacity.as_f64() * headroom));
+                Some(line.saturating_sub(load.load[resource.resource()]))
+            }),
+            unrequested: CpuMemory::from_fn(|resource| {
+                let of = resource.resource();
+                let allocatable = node.detail.allocatable[of]?;
+                Some(allocatable.saturating_sub(node.detail.committed[of]))
+            }),
+        }
+    }
+
+    fn decide_pod(
+        &self,
+        memory: &Memory,
+        pod: &ResizablePod,
+        workload: &TunedWorkload,
+        around: &mut Around<'_>,
+    ) -> Decided {
+        let guaranteed = pod.class() == QosClass::Guaranteed;
+        let mut decided = Decided::default();
+        for container in &pod.containers {
+            if matches!(container.place, ContainerPlace::Init(_)) {
+                continue;
+            }
+            let samples = memory.samples(&pod.uid, &container.name, self.now);
+            let mut values = container.values;
+            let mut reasons = BTreeMap::new();
+            for resource in TunedResource::ALL {
+                let samples = samples.as_ref().map(|samples| &samples[resource]);
+                let one = Container {
+                    resource,
+                    current: container.values[resource],
+                    guaranteed,
+                    scaled_by: around.scaled_by[resource],
+                    working_set: working_set(resource, samples),
+                    bounds: Bounds {
+                        allowed: workload.policy.allowed(&container.name, resource),
+                        limit_range: around.limits.range(pod, &container.name, resource),
+                        quota_limits: around.limits.quota_limits[resource],
+                        quota_requests: around.limits.quota_requests[resource],
+                        node: around.room(resource, guaranteed),
+                    },
+                };
+                let outcome = decide(&one, samples, self.settings.elasticity);
+                reasons.insert(resource.to_string(), self.reason(resource, &one, &outcome));
+                if let Ok(decision) = outcome {
+                    around.give(&one, &decision);
+                    values[resource] = decision.values;
+                }
+            }
+            if values != container.values {
+                decided.changes.insert(container.name.clone(), values);
+            }
+            let status = TunedContainer {
+                resources: resources(&values),
+                reasons,
+            };
+            decided.statuses.insert(container.name.to_string(), status);
+        }
+        decided
+    }
+
+    fn reason(
+        &self,
+        resource: TunedResource,
+        container: &Container,
+        outcome: &Result<Decision, Unchanged>,
+    ) -> String {
+        match outcome {
+            Err(unchanged) => {
+                self.metrics.unchanged(unchanged.reason());
+                unchanged.to_string()
+            }
+            Ok(decision) => {
+                let text = |amount: Option<Amount>| {
+                    amount.map_or("none".to_owned(), |amount| {
+                        resource.quantity(amount).to_string()
+                    })
+                };
+                let Values { limit, .. } = decision.values;
+                let held = decision.limited_by.map_or(String::new(), |bound| {
+                    format!(", held by {}", bound.words())
+                });
+                format!(
+                    "its use {}: limit {} to {}{held}",
+                    decision.trend.as_str(),
+                    text(container.current.limit),
+                    text(limit)
+                )
+            }
+        }
+    }
+
+    /// Begins the resize of a Pod.
+    fn begin(
+        &self,
+        pod: &ResizablePod,
+        workload: &TunedWorkload,
+        changes: &ContainerValues,
+    ) -> Result<Option<Write>, String> {
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        if self.limits.are_unknown {
+            return Err("LimitRanges and ResourceQuotas cannot be listed".to_owned());
+        }
+        let rules = rules_of(self.rules, workload);
+        let context = Context {
+            mode: Mode::On,
+            rules,
+            withdraw_after: self.settings.withdraw_after,
+            reporter: &self.reporter,
+            now: self.now,
+        };
+        let begun = check(pod, changes, rules).and_then(|changes| {
+            let is_empty = changes.is_empty();
+            let write = begin(pod, &changes, &context)?;
+            Ok(write.filter(|_| !is_empty))
+        });
+        begun.map_err(|refusal| {
+            self.metrics.unchanged(refusal.reason());
+            format!("{}: {refusal}", pod.name)
+        })
+    }
+}
+
+/// Keeps what was decided for the status of the workload.
+fn note(memory: &mut Memory, id: &WorkloadId, decided: Decided, begun: Begun) {
+    let Some(standing) = memory.workloads.get_mut(id) else {
+        return;
+    };
+    standing.held = match begun.write {
+        Err(why) => Some(why),
+        Ok(_) if !begun.may_go => {
+            Some("it has been scaled of late, or a forecast is about to".to_owned())
+        }
+        Ok(_) => None,
+    };
+    standing.containers = decided.statuses;
+    standing.is_news = true;
+}
+
+/// The memory that a container holds; of cpu nothing is held.
+fn working_set(resource: TunedResource, samples: Option<&Samples>) -> Option<Amount> {
+    match resource {
+        TunedResource::Cpu => None,
+        TunedResource::Memory => samples.map(Samples::newest),
+    }
+}
+
+/// The largest whole number that is not above `value`.
+fn floor(value: f64) -> u64 {
+    Amount::from_f64(value.floor()).get()
+}

@@ -1,0 +1,140 @@
+//! Every Pod that carries a resize is followed at each look, and every workload is told of its tuning.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::memory::{Memory, id_of};
+use super::metrics::Metrics;
+use super::settings::{Settings, rules_of};
+use super::workloads::by_controller;
+use crate::cluster::ClusterState;
+use evenkeel_core::tuning::Mode;
+use evenkeel_kubernetes::annotations::TUNING_STATUS;
+use evenkeel_kubernetes::plan::resize::{Rules, put_back};
+use evenkeel_kubernetes::plan::tuning::{Context, Followed, TunedWorkload, TuningStatus, follow};
+use evenkeel_kubernetes::plan::{Purpose, Write};
+use evenkeel_kubernetes::resizable_pod::ResizablePod;
+use evenkeel_kubernetes::resize_record::Resizer;
+
+/// What is read to follow resizes.
+pub(super) struct Following {
+    pub(super) cluster: ClusterState,
+    pub(super) settings: Settings,
+    pub(super) rules: Rules,
+    pub(super) reporter: String,
+    pub(super) metrics: Metrics,
+    pub(super) now: Timestamp,
+}
+
+impl Following {
+    /// The writes that bring every resize on its way, with what is told of it.
+    pub(super) fn plan(&self, memory: &mut Memory, workloads: &[TunedWorkload]) -> Vec<Write> {
+        let owners = by_controller(workloads);
+        for standing in memory.workloads.values_mut() {
+            standing.pending.clear();
+            standing.resized = 0;
+        }
+        let pods = self.cluster.resized_pods();
+        let mut writes = Vec::new();
+        let mut phases = Vec::new();
+        for pod in &pods {
+            let controller = pod.controller.as_deref();
+            let workload = controller.and_then(|uid| owners.get(uid).copied());
+            let followed = follow(pod, &self.context(workload));
+            writes.extend(self.made(memory, pod, &followed));
+            if let Some(standing) = workload.and_then(|one| memory.workloads.get_mut(&id_of(one))) {
+                standing.resized += usize::from(is_tuned(pod));
+                standing.pending.extend(followed.pending);
+            }
+            phases.extend(pod.resize.as_ref().map(|resize| resize.phase));
+        }
+        let there: HashSet<&Arc<str>> = pods.iter().map(|pod| &pod.uid).collect();
+        memory.told.retain(|uid, _| there.contains(uid));
+        self.metrics.resized(pods.len(), |phase| {
+            phases.iter().filter(|one| **one == phase).count()
+        });
+        let of_mode = |mode| {
+            let all = workloads.iter().map(|one| self.settings.mode_of(one));
+            all.filter(|one| *one == mode).count()
+        };
+        self.metrics.workloads(of_mode);
+        writes
+    }
+
+    /// The writes of one Pod, without what has been told already.
+    fn made(&self, memory: &mut Memory, pod: &ResizablePod, followed: &Followed) -> Vec<Write> {
+        let record = pod.record.as_ref().and_then(|record| record.as_ref().ok());
+        let news = followed.told.as_ref().map(|told| {
+            let about = (told.reason(), record.map(|record| record.at));
+            memory.told.insert(Arc::clone(&pod.uid), about) != Some(about)
+        });
+        if let (Some(told), Some(true)) = (&followed.told, news) {
+            self.metrics.told(told.reason());
+        }
+        let is_known = news == Some(false);
+        let all = followed.writes.iter();
+        let new = all.filter(|write| !is_known || write.purpose != Purpose::ResizeEvent);
+        new.cloned().collect()
+    }
+
+    fn context(&self, workload: Option<&TunedWorkload>) -> Context<'_> {
+        Context {
+            mode: workload.map_or(Mode::Off, |one| self.settings.mode_of(one)),
+            rules: workload.map_or(self.rules, |one| rules_of(self.rules, one)),
+            withdraw_after: self.settings.withdraw_after,
+            reporter: &self.reporter,
+            now: self.now,
+        }
+    }
+
+    /// The statuses of workloads of which there is something new to be told.
+    pub(super) fn tell(&self, memory: &mut Memory, workloads: &[TunedWorkload]) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for workload in workloads {
+            let Some(standing) = memory.workloads.get_mut(&id_of(workload)) else {
+                continue;
+            };
+            let mode = self.settings.mode_of(workload);
+            let is_told = workload.object.metadata.annotation(TUNING_STATUS).is_some();
+            let status = TuningStatus {
+                mode: mode.as_str().to_owned(),
+                held: standing.held.clone(),
+                containers: standing.containers.clone(),
+                resized: standing.resized,
+                pending: standing.pending.clone(),
+            };
+            let status = match mode {
+                Mode::Off if is_told => None,
+                Mode::Off => continue,
+                // Where nothing has been decided since this replica leads, what stands is as good.
+                _ if !standing.is_news && status.pending == standing.told_pending => continue,
+                _ => Some(status),
+            };
+            standing.is_news = false;
+            standing.told_pending.clone_from(&standing.pending);
+            writes.extend(TuningStatus::write(status, workload, Purpose::ResizeEvent));
+        }
+        writes
+    }
+
+    /// What goes where nothing is to be left.
+    pub(super) fn restored(&self, workloads: &[TunedWorkload]) -> Vec<Write> {
+        let pods = self.cluster.resized_pods();
+        let pods = pods.iter().filter(|pod| is_tuned(pod));
+        let pods = pods.filter_map(|pod| put_back(pod, self.rules, Purpose::Restore));
+        let statuses = workloads.iter();
+        let statuses = statuses.filter_map(|one| TuningStatus::write(None, one, Purpose::Restore));
+        pods.chain(statuses).collect()
+    }
+}
+
+/// True for a Pod that tuning has resized, or whose record nobody can read.
+fn is_tuned(pod: &ResizablePod) -> bool {
+    match &pod.record {
+        Some(Ok(record)) => record.by == Resizer::Tuning,
+        Some(Err(_)) => true,
+        None => false,
+    }
+}

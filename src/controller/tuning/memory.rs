@@ -1,0 +1,162 @@
+//! What a leader remembers of tuning: the samples of containers, when workloads were last scaled, and what
+//! was last decided and told.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::limits::Limits;
+use crate::metrics::ContainerUsage;
+use evenkeel_core::tuning::{CpuMemory, Quiet, Samples, Window};
+use evenkeel_core::units::Amount;
+use evenkeel_kubernetes::plan::tuning::{PendingResize, TunedContainer, TunedWorkload};
+use evenkeel_kubernetes::resizable_pod::ResizablePod;
+
+/// The time between two samples of a container.
+const SAMPLE: SignedDuration = SignedDuration::from_mins(1);
+/// The age up to which the newest sample counts.
+const FRESH: SignedDuration = SignedDuration::from_secs(150);
+/// The time for which LimitRanges and quotas are taken for what they were.
+const LIMITS_HOLD: SignedDuration = SignedDuration::from_mins(1);
+
+/// A Pod by its namespace and name.
+pub(super) type PodNames = (Arc<str>, Arc<str>);
+
+/// A workload by namespace, kind and name.
+pub(super) type WorkloadId = (Arc<str>, &'static str, String);
+
+/// The id of a workload.
+pub(super) fn id_of(workload: &TunedWorkload) -> WorkloadId {
+    let name = workload.object.metadata.name.clone();
+    (
+        Arc::clone(&workload.namespace),
+        workload.object.kind.as_str(),
+        name.unwrap_or_default(),
+    )
+}
+
+/// What is known of one workload.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    replicas: Option<i32>,
+    scaled: Option<Timestamp>,
+    /// The newest decisions, by container.
+    pub(super) containers: BTreeMap<String, TunedContainer>,
+    /// Why nothing is resized at present.
+    pub(super) held: Option<String>,
+    /// True once its status is to be written anew.
+    pub(super) is_news: bool,
+    /// The resizes that kubelet has not done.
+    pub(super) pending: Vec<PendingResize>,
+    /// Those of them that the status was last told of.
+    pub(super) told_pending: Vec<PendingResize>,
+    pub(super) resized: usize,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// By the Pod's UID, then by container.
+    windows: HashMap<Arc<str>, BTreeMap<Box<str>, Window<CpuMemory<Amount>>>>,
+    sampled: Option<Timestamp>,
+    pub(super) workloads: HashMap<WorkloadId, Standing>,
+    /// When turns of nodes were last looked at.
+    pub(super) looked: Option<Timestamp>,
+    /// The Events that have been written, by the Pod's UID: the reason, and the resize that it is about.
+    pub(super) told: HashMap<Arc<str>, (&'static str, Option<Timestamp>)>,
+    pub(super) lowers_memory: Option<bool>,
+    limits: Option<(Timestamp, Arc<Limits>)>,
+}
+
+impl Memory {
+    pub(super) fn is_sample_due(&mut self, now: Timestamp) -> bool {
+        let is_due = |last: Timestamp| now.duration_since(last) >= SAMPLE;
+        let is_due = self.sampled.is_none_or(is_due);
+        if is_due {
+            self.sampled = Some(now);
+        }
+        is_due
+    }
+
+    /// Takes a round of samples of these Pods; what is of no other is forgotten.
+    pub(super) fn take_samples(
+        &mut self,
+        usage: &[ContainerUsage],
+        pods: &HashMap<PodNames, Arc<ResizablePod>>,
+    ) {
+        let uids: HashSet<&Arc<str>> = pods.values().map(|pod| &pod.uid).collect();
+        self.windows.retain(|uid, _| uids.contains(uid));
+        for one in usage {
+            let names = (Arc::from(&*one.name.namespace), Arc::from(&*one.name.pod));
+            let Some(pod) = pods.get(&names) else {
+                continue;
+            };
+            let windows = self.windows.entry(Arc::clone(&pod.uid)).or_default();
+            let window = windows.entry(one.name.container.clone()).or_default();
+            window.push(one.at, one.used, SAMPLE);
+        }
+    }
+
+    /// The samples of a container.
+    pub(super) fn samples(
+        &self,
+        uid: &str,
+        container: &str,
+        now: Timestamp,
+    ) -> Option<CpuMemory<Samples>> {
+        let window = self.windows.get(uid)?.get(container)?;
+        let samples = window.samples(now, FRESH)?;
+        Some(CpuMemory {
+            cpu: Samples(samples.map(|used| used.cpu)),
+            memory: Samples(samples.map(|used| used.memory)),
+        })
+    }
+
+    /// What a Pod uses, as far as five samples of any of its containers tell.
+    pub(super) fn used(&self, uid: &str, now: Timestamp) -> Option<CpuMemory<Amount>> {
+        let windows = self.windows.get(uid)?;
+        let newest = windows
+            .values()
+            .filter_map(|window| window.samples(now, FRESH));
+        let newest = newest.filter_map(|samples| samples.last().copied());
+        newest.reduce(|sum, one| CpuMemory {
+            cpu: sum.cpu.saturating_add(one.cpu),
+            memory: sum.memory.saturating_add(one.memory),
+        })
+    }
+
+    /// Takes note of the replicas of workloads, and forgets those that are gone.
+    pub(super) fn see_replicas(&mut self, workloads: &[TunedWorkload], now: Timestamp) {
+        let mut before = std::mem::take(&mut self.workloads);
+        for workload in workloads {
+            let id = id_of(workload);
+            let mut standing = before.remove(&id).unwrap_or_default();
+            let replicas = workload.object.replicas;
+            if standing
+                .replicas
+                .replace(replicas)
+                .is_some_and(|before| before != replicas)
+            {
+                standing.scaled = Some(now);
+            }
+            self.workloads.insert(id, standing);
+        }
+    }
+
+    /// What is known of the scaling of a workload.
+    pub(super) fn quiet(&self, id: &WorkloadId, is_called_for: bool) -> Quiet {
+        Quiet {
+            scaled: self.workloads.get(id).and_then(|standing| standing.scaled),
+            is_called_for,
+        }
+    }
+
+    pub(super) fn limits(&self, now: Timestamp) -> Option<Arc<Limits>> {
+        let (at, limits) = self.limits.as_ref()?;
+        (now.duration_since(*at) < LIMITS_HOLD).then(|| Arc::clone(limits))
+    }
+
+    pub(super) fn know_limits(&mut self, limits: &Arc<Limits>, now: Timestamp) {
+        self.limits = Some((now, Arc::clone(limits)));
+    }
+}

@@ -1,0 +1,122 @@
+//! Metrics of tuning in place.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use evenkeel_core::tuning::Mode;
+use evenkeel_kubernetes::resizable_pod::ResizePhase;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Phase {
+    phase: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfMode {
+    mode: &'static str,
+}
+
+/// The metric families.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    resizes: Family<Reason, Counter>,
+    unchanged: Family<Reason, Counter>,
+    pending: Family<Phase, Gauge>,
+    workloads: Family<OfMode, Gauge>,
+    resized_pods: Gauge,
+    containers: Gauge,
+    failed_samples: Counter,
+}
+
+impl Metrics {
+    /// Makes the families part of what `/metrics` shows.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "tuning_resizes",
+            "What became of resizes of Pods in place, by reason",
+            self.resizes.clone(),
+        );
+        registry.register(
+            "tuning_unchanged",
+            "Containers whose turn it was and that stayed as they are, by reason",
+            self.unchanged.clone(),
+        );
+        registry.register(
+            "tuning_pending_resizes",
+            "Resizes in place that kubelet has not done, by phase",
+            self.pending.clone(),
+        );
+        registry.register(
+            "tuning_workloads",
+            "Workloads of opted-in namespaces by the mode of their tuning",
+            self.workloads.clone(),
+        );
+        registry.register(
+            "tuning_resized_pods",
+            "Pods that carry a record of a resize",
+            self.resized_pods.clone(),
+        );
+        registry.register(
+            "tuning_containers",
+            "Containers in the newest sample of what containers use",
+            self.containers.clone(),
+        );
+        registry.register(
+            "tuning_failed_samples",
+            "Samples of what containers use that the source did not answer",
+            self.failed_samples.clone(),
+        );
+    }
+
+    pub(super) fn told(&self, reason: &'static str) {
+        self.resizes.get_or_create(&Reason { reason }).inc();
+    }
+
+    pub(super) fn unchanged(&self, reason: &'static str) {
+        self.unchanged.get_or_create(&Reason { reason }).inc();
+    }
+
+    pub(super) fn sampled(&self, containers: usize) {
+        self.containers.set(gauge(containers));
+    }
+
+    pub(super) fn unsampled(&self) {
+        self.containers.set(0);
+        self.failed_samples.inc();
+    }
+
+    pub(super) fn resized(&self, pods: usize, pending: impl Fn(ResizePhase) -> usize) {
+        self.resized_pods.set(gauge(pods));
+        for phase in ResizePhase::ALL {
+            let labels = Phase {
+                phase: phase.as_str(),
+            };
+            self.pending
+                .get_or_create(&labels)
+                .set(gauge(pending(phase)));
+        }
+    }
+
+    pub(super) fn workloads(&self, number: impl Fn(Mode) -> usize) {
+        for mode in Mode::ALL {
+            let labels = OfMode {
+                mode: mode.as_str(),
+            };
+            self.workloads
+                .get_or_create(&labels)
+                .set(gauge(number(mode)));
+        }
+    }
+}
+
+fn gauge(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,53 @@
+//! The settings of tuning.
+
+use evenkeel_core::tuning::{Elasticity, Mode};
+use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use jiff::SignedDuration;
+
+/// The settings of the loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The mode of workloads whose owners and namespaces say none.
+    pub mode: Mode,
+    /// False where this installation may not resize Pods: then mode on does what recommend does.
+    pub resizes: bool,
+    /// The time between two turns of a node.
+    pub interval: SignedDuration,
+    pub elasticity: Elasticity,
+    /// The time after which a resize that kubelet has not done is withdrawn.
+    pub withdraw_after: SignedDuration,
+    /// The time for which a workload is left alone after it was scaled.
+    pub after_scaling: SignedDuration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Recommend,
+            resizes: false,
+            interval: SignedDuration::from_mins(10),
+            elasticity: Elasticity::default(),
+            withdraw_after: SignedDuration::from_mins(10),
+            after_scaling: SignedDuration::from_mins(5),
+        }
+    }
+}
+
+impl Settings {
+    /// The mode that holds for a workload: none is resized where this installation may resize nothing.
+    pub(super) fn mode_of(&self, workload: &TunedWorkload) -> Mode {
+        match workload.mode {
+            Mode::On if !self.resizes => Mode::Recommend,
+            mode => mode,
+        }
+    }
+}
+
+/// The rules for a workload: its owner may let containers start anew.
+pub(super) fn rules_of(rules: Rules, workload: &TunedWorkload) -> Rules {
+    Rules {
+        may_restart: workload.policy.may_restart,
+        ..rules
+    }
+}

@@ -1,0 +1,324 @@
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cluster::{ScalingObject, Settings as ClusterSettings};
+use crate::metrics::{ContainerName, ContainerUsage};
+use evenkeel_core::placement::node_table;
+use evenkeel_core::tuning::CpuMemory;
+use evenkeel_core::units::Amount;
+use evenkeel_kubernetes::annotations::{RESIZED, TUNING_STATUS};
+use evenkeel_kubernetes::capacities::Capacities;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::{Operation, Purpose};
+use evenkeel_kubernetes::pod::Pod;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + second).unwrap()
+}
+
+/// A cluster with one node and a workload, whose leader is the test.
+struct World {
+    cluster: ClusterState,
+    settings: Settings,
+    memory: Memory,
+    targets: Vec<crate::controller::scaling::BoardEntry>,
+    limits: Arc<Limits>,
+}
+
+impl World {
+    fn new(annotations: &Value) -> Self {
+        let cluster = ClusterState::new(ClusterSettings {
+            table: node_table::Settings::default(),
+            capacities: Capacities::default(),
+            caps_as_demand: false,
+            expects_metrics: false,
+            balances_scale_in: false,
+        });
+        let node = json!({"metadata": {"name": "a", "uid": "a"}, "status": {
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+            "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
+        cluster.apply_node(&serde_json::from_value(node).unwrap(), at(0));
+        let world = Self {
+            cluster,
+            settings: Settings {
+                resizes: true,
+                ..Settings::default()
+            },
+            memory: Memory::default(),
+            targets: Vec::new(),
+            limits: Arc::default(),
+        };
+        world.namespace(true);
+        world.deployment(annotations, 1);
+        let set = crate::cluster::owners::Owner::new("apps/v1", "Deployment", "web");
+        world
+            .cluster
+            .apply_owner(Kind::ReplicaSet, "set", Some(set));
+        for kind in crate::cluster::WATCHED {
+            world.cluster.set_synced(kind);
+        }
+        world
+    }
+
+    fn namespace(&self, is_in: bool) {
+        let enabled = if is_in { "true" } else { "false" };
+        let namespace = json!({"metadata": {"name": "shop", "uid": "shop",
+            "annotations": {"evenkeel.dev/enabled": enabled}}});
+        let namespace = serde_json::from_value(namespace).unwrap();
+        self.cluster.apply_namespace(&namespace, at(0));
+    }
+
+    fn deployment(&self, annotations: &Value, replicas: i32) {
+        let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "web",
+            "annotations": annotations}, "spec": {"replicas": replicas}});
+        let watched: evenkeel_kubernetes::watched::WatchedDeployment =
+            serde_json::from_value(object).unwrap();
+        let workload = ScalingObject::Workload(Arc::new(watched.workload));
+        self.cluster.apply_scaling_object(workload);
+    }
+
+    fn pod(&self, name: &str, annotations: &Value, resources: &Value) {
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1",
+                "annotations": annotations,
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                    "name": "web-1", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "a", "containers": [{"name": "app", "resources": resources}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "app",
+                "resources": resources, "allocatedResources": resources["requests"]}]}}))
+        .unwrap();
+        self.cluster.apply_pod(&pod, at(0));
+    }
+
+    /// Five samples of a Pod until the time of the last turn before `until`.
+    fn samples(&mut self, pod: &str, cpu: [u64; 5], until: i64) {
+        let known = self.cluster.resizable_of("set");
+        let by_name: HashMap<_, _> = known
+            .into_iter()
+            .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))
+            .collect();
+        for (minute, cpu) in (0..).zip(cpu) {
+            let usage = ContainerUsage {
+                name: ContainerName {
+                    namespace: "shop".into(),
+                    pod: pod.into(),
+                    container: "app".into(),
+                },
+                used: CpuMemory {
+                    cpu: Amount::new(cpu),
+                    memory: Amount::new(100 << 20),
+                },
+                at: at(until - 60 * (4 - minute)),
+            };
+            self.memory.take_samples(&[usage], &by_name);
+        }
+    }
+
+    /// A look that the turn of every node falls in.
+    fn look(&mut self, second: i64) -> Vec<Write> {
+        let now = at(second);
+        self.memory.looked = now.checked_sub(self.settings.interval).ok();
+        let workloads = self.cluster.tuned_workloads(self.settings.mode).unwrap();
+        self.memory.see_replicas(&workloads, now);
+        let rules = Rules {
+            may_restart: false,
+            may_lower_memory_limits: true,
+        };
+        let following = Following {
+            cluster: self.cluster.clone(),
+            settings: self.settings,
+            rules,
+            reporter: "evenkeel-0".to_owned(),
+            metrics: Metrics::default(),
+            now,
+        };
+        let deciding = Deciding {
+            cluster: self.cluster.clone(),
+            policy: Arc::new(
+                crate::config::Config::load(&crate::config::Sources::default())
+                    .unwrap()
+                    .policy,
+            ),
+            settings: self.settings,
+            targets: Arc::new(self.targets.clone()),
+            rules,
+            limits: Arc::clone(&self.limits),
+            reporter: "evenkeel-0".to_owned(),
+            metrics: Metrics::default(),
+            now,
+        };
+        let mut writes = following.plan(&mut self.memory, &workloads);
+        writes.extend(deciding.plan(&mut self.memory, &workloads));
+        writes.extend(following.tell(&mut self.memory, &workloads));
+        writes
+    }
+}
+
+fn burstable() -> Value {
+    json!({"requests": {"cpu": "300m", "memory": "200Mi"}, "limits": {"cpu": "600m", "memory": "400Mi"}})
+}
+
+/// The record that begins a resize, by its target's name.
+fn begun(writes: &[Write]) -> Vec<(String, String)> {
+    let resizes = writes
+        .iter()
+        .filter(|write| write.purpose == Purpose::Resize);
+    let text = |write: &Write| match &write.operation {
+        Operation::Conditional(patch) => serde_json::to_string(&patch.to_patch()).unwrap(),
+        other => format!("{other:?}"),
+    };
+    resizes
+        .map(|write| (write.target.to_string(), text(write)))
+        .collect()
+}
+
+/// The status that is written on the workload.
+fn status(writes: &[Write]) -> String {
+    let told = writes
+        .iter()
+        .filter(|write| write.target.is(Kind::Deployment));
+    told.map(|write| format!("{:?}", write.operation)).collect()
+}
+
+const RISING: [u64; 5] = [400, 440, 480, 520, 560];
+
+#[test]
+fn a_pod_is_resized_in_mode_on_and_told_of_in_the_other() {
+    for (mode, resized, told) in [("on", 1, true), ("recommend", 0, true), ("off", 0, false)] {
+        let mut world = World::new(&json!({"evenkeel.dev/tuning": mode}));
+        world.pod("p", &json!({}), &burstable());
+        world.samples("p", RISING, 300);
+        let writes = world.look(310);
+        let begun = begun(&writes);
+        assert_eq!(begun.len(), resized, "{mode}: {writes:?}");
+        if let Some((target, patch)) = begun.first() {
+            assert_eq!(target, "pods shop/p");
+            // 480 times 1.2 is below the highest sample and 5 % of it.
+            assert!(patch.contains(r#"\"cpu\":\"588m\""#), "{patch}");
+            assert!(patch.contains(&RESIZED.replace('/', "~1")), "{patch}");
+        }
+        let status = status(&writes);
+        assert_eq!(status.contains("588m"), told, "{mode}: {status}");
+        assert_eq!(status.contains(TUNING_STATUS), told);
+    }
+}
+
+#[test]
+fn without_the_right_to_resize_mode_on_only_tells() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    world.settings.resizes = false;
+    world.pod("p", &json!({}), &burstable());
+    world.samples("p", RISING, 300);
+    let writes = world.look(310);
+    assert!(begun(&writes).is_empty());
+    assert!(status(&writes).contains("recommend"), "{}", status(&writes));
+}
+
+#[test]
+fn nothing_is_decided_on_fewer_than_five_samples_or_on_old_ones() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    world.pod("p", &json!({}), &burstable());
+    assert!(world.look(310).is_empty());
+    world.samples("p", RISING, 300);
+    assert!(world.look(460).is_empty());
+}
+
+#[test]
+fn a_workload_that_was_just_scaled_is_left_alone() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    world.pod("p", &json!({}), &burstable());
+    world.look(0);
+    world.deployment(&json!({"evenkeel.dev/tuning": "on"}), 2);
+    world.samples("p", RISING, 100);
+    let writes = world.look(110);
+    assert!(begun(&writes).is_empty());
+    assert!(
+        status(&writes).contains("scaled of late"),
+        "{}",
+        status(&writes)
+    );
+    world.samples("p", RISING, 700);
+    assert_eq!(begun(&world.look(710)).len(), 1);
+}
+
+#[test]
+fn a_forecast_that_calls_for_replicas_comes_first() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    world.pod("p", &json!({}), &burstable());
+    world.samples("p", RISING, 300);
+    let mut called = crate::api::scaling::sample::status();
+    called.namespace = "shop".into();
+    called.workload = crate::api::scaling::ObjectName {
+        kind: "Deployment".into(),
+        name: "web".into(),
+    };
+    (called.mode, called.current, called.decided) = ("floor".into(), Some(1), Some(3));
+    world.targets = vec![called.clone().into()];
+    assert!(begun(&world.look(310)).is_empty());
+    called.decided = Some(1);
+    world.targets = vec![called.into()];
+    assert_eq!(begun(&world.look(311)).len(), 1);
+}
+
+#[test]
+fn the_headroom_of_a_node_is_given_away_once() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    // 80 % of four cores, of which the two requests are counted: 200m are left.
+    let large = json!({"requests": {"cpu": "1500m"}, "limits": {"cpu": "1500m"}});
+    for pod in ["p", "q"] {
+        world.pod(pod, &json!({}), &large);
+    }
+    for pod in ["p", "q"] {
+        world.samples(pod, [1200, 1250, 1300, 1350, 1400], 300);
+    }
+    let begun = begun(&world.look(310));
+    // What the first is given is not there for the second.
+    for ((target, patch), (pod, limit)) in begun.iter().zip([("p", "1560m"), ("q", "1540m")]) {
+        assert_eq!(*target, format!("pods shop/{pod}"));
+        let limit = format!(r#"\"cpu\":\"{limit}\""#);
+        assert!(patch.contains(&limit), "{patch}");
+    }
+    assert_eq!(begun.len(), 2);
+}
+
+#[test]
+fn a_namespace_that_opts_out_gets_its_pods_back() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    let record = json!({"by": "tuning",
+        "original": {"app": burstable()}, "from": {"app": burstable()},
+        "to": {"app": {"requests": {"cpu": "300m", "memory": "200Mi"},
+            "limits": {"cpu": "800m", "memory": "400Mi"}}},
+        "at": "2026-01-01T00:00:00Z"});
+    let mut resized = burstable();
+    resized["limits"]["cpu"] = json!("800m");
+    world.pod(
+        "p",
+        &json!({"evenkeel.dev/resized": record.to_string()}),
+        &resized,
+    );
+    assert!(begun(&world.look(0)).is_empty(), "it has what was decided");
+    world.namespace(false);
+    let begun = begun(&world.look(15));
+    let [(target, patch)] = &begun[..] else {
+        panic!("{begun:?}")
+    };
+    assert_eq!(target, "pods/resize shop/p");
+    assert!(patch.contains("600m"), "{patch}");
+    let following = Following {
+        cluster: world.cluster.clone(),
+        settings: world.settings,
+        rules: Rules {
+            may_restart: false,
+            may_lower_memory_limits: true,
+        },
+        reporter: String::new(),
+        metrics: Metrics::default(),
+        now: at(30),
+    };
+    let restored = following.restored(&[]);
+    assert_eq!(restored.len(), 1);
+    assert_eq!(restored[0].purpose, Purpose::Restore);
+}

@@ -1,0 +1,46 @@
+//! Whose turn it is: each node has its own moment in the interval, so that a cluster's resizes come one
+//! node after another and not all at once.
+
+use jiff::{SignedDuration, Timestamp};
+
+use evenkeel_core::fnv::fnv1a;
+
+/// True where the moment of a node lies between two looks, the later of them included.
+pub(super) fn is_due(
+    node: &str,
+    before: Timestamp,
+    now: Timestamp,
+    interval: SignedDuration,
+) -> bool {
+    let length = i64::try_from(interval.as_millis())
+        .unwrap_or(i64::MAX)
+        .max(1);
+    let offset = fnv1a(node.as_bytes()) % length.unsigned_abs();
+    let offset = i64::try_from(offset).unwrap_or(0);
+    let turn = |at: Timestamp| (at.as_millisecond() - offset).div_euclid(length);
+    turn(now) > turn(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_has_one_turn_in_each_interval_and_nodes_have_different_ones() {
+        let interval = SignedDuration::from_mins(10);
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut moments = std::collections::BTreeSet::new();
+        for number in 0..50 {
+            let node = format!("node-{number}");
+            let looks = (0..80).map(|look| (at(look * 15), at((look + 1) * 15)));
+            let due: Vec<_> = looks
+                .filter(|(before, now)| is_due(&node, *before, *now, interval))
+                .map(|(_, now)| now)
+                .collect();
+            assert_eq!(due.len(), 2, "{node}");
+            assert_eq!(due[1].duration_since(due[0]), interval);
+            moments.insert(due[0]);
+        }
+        assert!(moments.len() > 15, "{moments:?}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Workloads as the parts of tuning look for them.
+
+use std::collections::HashMap;
+
+use evenkeel_core::tuning::Mode;
+use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+
+/// The workloads of which anything is to be decided.
+pub(super) fn tuned(workloads: &[TunedWorkload]) -> impl Iterator<Item = &TunedWorkload> {
+    let is_tuned = |workload: &&TunedWorkload| workload.mode != Mode::Off;
+    workloads.iter().filter(is_tuned)
+}
+
+/// The workloads by the controllers of their Pods.
+pub(super) fn by_controller(workloads: &[TunedWorkload]) -> HashMap<&str, &TunedWorkload> {
+    let all = workloads.iter();
+    let all = all.flat_map(|workload| {
+        let controllers = workload.controllers.iter();
+        controllers.map(move |controller| (&**controller, workload))
+    });
+    all.collect()
+}

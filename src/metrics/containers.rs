@@ -1,0 +1,127 @@
+//! What single containers use, of those whose resources are tuned: from Prometheus, where its queries are
+//! the built-in ones, else from the cluster's metrics API.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::api_call::{self, Bounds};
+use super::container_usage::{ContainerName, ContainerUsage};
+use super::error::MetricsError;
+use super::prometheus::PrometheusSource;
+use evenkeel_core::scaling::sample::PodMetrics;
+use evenkeel_core::scaling::signal::ResourceName;
+use evenkeel_core::tuning::CpuMemory;
+use evenkeel_core::units::Amount;
+use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
+
+/// Namespaces that are asked for one by one; of more the list of all is asked for.
+const ONE_BY_ONE: usize = 10;
+
+/// The source of what containers use.
+#[derive(Clone)]
+pub struct Containers {
+    prometheus: Option<Arc<PrometheusSource>>,
+    client: kube::Client,
+    bounds: Bounds,
+}
+
+impl Containers {
+    /// A source that asks this Prometheus, where it can, and the API server behind `client` otherwise.
+    #[must_use]
+    pub fn new(
+        prometheus: Option<Arc<PrometheusSource>>,
+        client: kube::Client,
+        bounds: Bounds,
+    ) -> Self {
+        Self {
+            prometheus: prometheus.filter(|prometheus| prometheus.knows_containers()),
+            client,
+            bounds,
+        }
+    }
+
+    /// What the containers of these namespaces use now, and perhaps others.
+    ///
+    /// # Errors
+    /// The source does not answer.
+    pub async fn usage(
+        &self,
+        namespaces: &[&str],
+        now: Timestamp,
+    ) -> Result<Vec<ContainerUsage>, MetricsError> {
+        if let Some(prometheus) = &self.prometheus {
+            return prometheus.container_usage(namespaces, now).await;
+        }
+        let one_by_one =
+            |namespace: &&str| format!("/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods");
+        let paths: Vec<String> = if namespaces.len() <= ONE_BY_ONE {
+            namespaces.iter().map(one_by_one).collect()
+        } else {
+            vec!["/apis/metrics.k8s.io/v1beta1/pods".to_owned()]
+        };
+        let mut found = Vec::new();
+        for path in paths {
+            let body = api_call::get(&self.client, &path, self.bounds).await?;
+            let read = tokio::task::spawn_blocking(move || read(&body));
+            found.extend(read.await.unwrap_or(Err(MetricsError::Aborted))?);
+        }
+        Ok(found)
+    }
+}
+
+fn read(body: &[u8]) -> Result<Vec<ContainerUsage>, MetricsError> {
+    let mut found = Vec::new();
+    let take = |usage: PodUsage| found.extend(of_pod(&usage));
+    pod_metrics::for_each(body, take).map_err(|error| MetricsError::malformed(&error, body))?;
+    Ok(found)
+}
+
+/// The containers of which both resources are measured.
+fn of_pod(usage: &PodUsage) -> Vec<ContainerUsage> {
+    let PodMetrics {
+        pod,
+        timestamp,
+        containers,
+        ..
+    } = &usage.metrics;
+    let containers = containers.iter().filter_map(|container| {
+        let amount = |resource: &ResourceName, per_unit: u64| {
+            let thousandths = u64::try_from(container.usage.get(resource)?).ok()?;
+            Some(Amount::new(thousandths.div_ceil(per_unit)))
+        };
+        Some(ContainerUsage {
+            name: ContainerName {
+                namespace: usage.namespace.as_str().into(),
+                pod: pod.as_str().into(),
+                container: container.name.as_str().into(),
+            },
+            used: CpuMemory {
+                cpu: amount(&ResourceName::Cpu, 1)?,
+                memory: amount(&ResourceName::Memory, 1000)?,
+            },
+            at: *timestamp,
+        })
+    });
+    containers.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metrics_api_tells_each_container_in_base_units() {
+        let body = br#"{"items": [{"metadata": {"name": "web-1", "namespace": "shop"},
+            "timestamp": "2026-01-01T00:00:00Z", "window": "30s", "containers": [
+                {"name": "app", "usage": {"cpu": "250m", "memory": "64Mi"}},
+                {"name": "half", "usage": {"cpu": "250m"}}]}]}"#;
+        let found = read(body).unwrap();
+        let [app] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((&*app.name.pod, &*app.name.container), ("web-1", "app"));
+        assert_eq!((app.used.cpu.get(), app.used.memory.get()), (250, 64 << 20));
+        assert!(read(b"[]").is_err());
+    }
+}

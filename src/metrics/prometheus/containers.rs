@@ -1,0 +1,201 @@
+//! Usage of single containers, now and in the past, and what their kernel counted against them.
+//!
+//! They are the queries of rounds for Pods before their containers are added up, narrowed to namespaces.
+//! An operator's own query for Pods says nothing of containers, so that there is no answer where one
+//! stands in their place.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::answer::{self, Labels};
+use super::grid::Grid;
+use super::matchers::ExporterMatchers;
+use super::queries::windowed;
+use super::reader::load;
+use super::source::PrometheusSource;
+use crate::metrics::container_usage::{ContainerName, ContainerUsage};
+use crate::metrics::error::MetricsError;
+use evenkeel_core::tuning::{CpuMemory, TunedResource};
+use evenkeel_core::units::Amount;
+
+/// Namespaces that a query names; of more it asks for all.
+const NAMED: usize = 50;
+
+/// Containers proper, without the Pod's cgroup above them and without its pause container.
+macro_rules! by_container {
+    ($of:literal) => {
+        concat!("max by (namespace, pod, container) (", $of, ")")
+    };
+}
+
+const CPU: &str = by_container!(
+    "rate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+);
+const MEMORY: &str = by_container!(
+    "container_memory_working_set_bytes{$cadvisor,container!=\"\",container!=\"POD\"}"
+);
+const MEMORY_PEAK: &str = by_container!(
+    "max_over_time(container_memory_working_set_bytes{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+);
+const THROTTLED: &str = by_container!(
+    "increase(container_cpu_cfs_throttled_periods_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window]) \
+     / (increase(container_cpu_cfs_periods_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window]) > 0)"
+);
+const OOM_KILLS: &str = by_container!(
+    "increase(container_oom_events_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+);
+
+/// What the kernel counts against a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harm {
+    /// The share of the periods in which it was held at its cpu limit.
+    Throttled,
+    /// The times that it was killed for want of memory.
+    OomKills,
+}
+
+impl PrometheusSource {
+    /// True where containers can be asked for, of both resources.
+    #[must_use]
+    pub fn knows_containers(&self) -> bool {
+        let mut all = TunedResource::ALL.into_iter();
+        all.all(|resource| self.built_in[resource.resource()].is_some())
+    }
+
+    /// What the containers of these namespaces use now.
+    ///
+    /// # Errors
+    /// A query failed.
+    pub async fn container_usage(
+        &self,
+        namespaces: &[&str],
+        now: Timestamp,
+    ) -> Result<Vec<ContainerUsage>, MetricsError> {
+        let mut found: HashMap<ContainerName, CpuMemory<Option<Amount>>> = HashMap::new();
+        for (resource, text) in [(TunedResource::Cpu, CPU), (TunedResource::Memory, MEMORY)] {
+            let text = self.narrowed(text, namespaces, self.window());
+            let body = self.client.session().await?.query(&text).await?;
+            answer::read(&body, |labels, value| {
+                let value = load(resource.resource(), value);
+                if let (Some(name), Ok(value)) = (container(labels), value) {
+                    found.entry(name).or_default()[resource] = Some(Amount::from_f64(value));
+                }
+            })?;
+        }
+        let whole = found.into_iter().filter_map(|(name, used)| {
+            let used = CpuMemory {
+                cpu: used.cpu?,
+                memory: used.memory?,
+            };
+            Some(ContainerUsage {
+                name,
+                used,
+                at: now,
+            })
+        });
+        Ok(whole.collect())
+    }
+
+    /// What the containers of these namespaces used at each time of `grid`: the mean of cpu over a step,
+    /// the highest memory of it.
+    ///
+    /// # Errors
+    /// The query failed.
+    pub async fn container_past(
+        &self,
+        namespaces: &[&str],
+        resource: TunedResource,
+        grid: Grid,
+    ) -> Result<HashMap<ContainerName, Vec<(Timestamp, f64)>>, MetricsError> {
+        let text = match resource {
+            TunedResource::Cpu => CPU,
+            TunedResource::Memory => MEMORY_PEAK,
+        };
+        let text = self.narrowed(text, namespaces, grid.step);
+        let session = self.client.session().await?;
+        let body = session.query_range(&text, &grid).await?;
+        let mut found: HashMap<ContainerName, Vec<(Timestamp, f64)>> = HashMap::new();
+        answer::read_range(&body, |labels, points| {
+            let Some(name) = container(labels) else {
+                return;
+            };
+            let points = points.iter().filter_map(|point| {
+                let value = load(resource.resource(), Some(point.value)).ok()?;
+                Some((grid.time(point.time)?, value))
+            });
+            found.entry(name).or_default().extend(points);
+        })?;
+        Ok(found)
+    }
+
+    /// What was counted against the containers of these namespaces in the time before now.
+    ///
+    /// # Errors
+    /// The query failed.
+    pub async fn container_harm(
+        &self,
+        namespaces: &[&str],
+        harm: Harm,
+        over: SignedDuration,
+    ) -> Result<HashMap<ContainerName, f64>, MetricsError> {
+        let text = match harm {
+            Harm::Throttled => THROTTLED,
+            Harm::OomKills => OOM_KILLS,
+        };
+        let text = self.narrowed(text, namespaces, over);
+        let body = self.client.session().await?.query(&text).await?;
+        let mut found = HashMap::new();
+        answer::read(&body, |labels, value| {
+            let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+            if let (Some(name), Some(value)) = (container(labels), value) {
+                found.insert(name, value);
+            }
+        })?;
+        Ok(found)
+    }
+
+    fn narrowed(&self, text: &str, namespaces: &[&str], window: SignedDuration) -> String {
+        let matchers = within(&self.matchers, namespaces);
+        matchers.fill(windowed(text, window))
+    }
+}
+
+/// Matchers that leave only series of these namespaces, where they are few.
+fn within(matchers: &ExporterMatchers, namespaces: &[&str]) -> ExporterMatchers {
+    if namespaces.len() <= NAMED {
+        matchers.with_cadvisor(&format!("namespace=~\"{}\"", namespaces.join("|")))
+    } else {
+        matchers.clone()
+    }
+}
+
+fn container(labels: &Labels<'_>) -> Option<ContainerName> {
+    Some(ContainerName {
+        namespace: labels.get("namespace")?.into(),
+        pod: labels.get("pod")?.into(),
+        container: labels.get("container")?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_narrowed_to_a_few_namespaces_and_have_the_span_that_is_asked_for() {
+        let narrowed = |text: &str, namespaces: &[&str]| {
+            let matchers = within(&ExporterMatchers::default(), namespaces);
+            matchers.fill(windowed(text, SignedDuration::from_mins(5)))
+        };
+        let text = narrowed(CPU, &["shop", "media"]);
+        assert_eq!(
+            text,
+            "max by (namespace, pod, container) (rate(container_cpu_usage_seconds_total\
+             {namespace=~\"shop|media\",container!=\"\",container!=\"POD\"}[300s]))"
+        );
+        let many = vec!["shop"; NAMED + 1];
+        let text = narrowed(MEMORY, &many);
+        assert!(!text.contains("namespace=~"), "{text}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Gives a Pod back the resources that it was made with, step by step: the resize first, and its record once
+//! that stands, each decided on the Pod as it then is.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod as ListedPod;
+use kube::{Api, Client};
+use serde_json::json;
+
+use crate::controller::writer::{is_lost_race, send};
+use evenkeel_kubernetes::plan::Purpose;
+use evenkeel_kubernetes::plan::resize::{Rules, put_back};
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::resizable_pod::ResizablePod;
+
+/// The steps that are made, those included that are lost to somebody who was faster.
+const TRIES: usize = 8;
+/// The pause before a Pod is read again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The resources of a Pod as a list of Pods tells them; `None` for one that has ended or goes.
+pub fn resizable(pod: &ListedPod) -> Option<ResizablePod> {
+    let pod: Pod = serde_json::from_value(json!(pod)).ok()?;
+    ResizablePod::of(&pod)
+}
+
+/// Puts the resources of a Pod back, as far as they still are to be.
+///
+/// # Errors
+/// What it failed by, in words.
+pub async fn put_resources_back(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    rules: Rules,
+) -> Result<(), String> {
+    let api: Api<ListedPod> = Api::namespaced(client.clone(), namespace);
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        let now = api.get_opt(name).await;
+        let now = now.map_err(|error| error.to_string())?;
+        let write = now.as_ref().and_then(resizable);
+        let write = write.and_then(|pod| put_back(&pod, rules, Purpose::Restore));
+        let Some(write) = write else {
+            return Ok(());
+        };
+        match send(client, &write.target, &write.operation).await {
+            Ok(()) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
+            Err(kube::Error::Api(status)) if is_lost_race(&status) => {
+                last = status.message;
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Err(format!("somebody else was faster {TRIES} times: {last}"))
+}
