@@ -15,7 +15,6 @@ mod notices;
 mod pods;
 mod record;
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ use crate::controller::{self, WriteQueue, WriteSwitch, Writes};
 use crate::telemetry::Registry;
 use figures::Figures;
 use host::Host;
-pub use host::HostError;
+pub use host::{HostError, Paths};
 use limiter::{Asked, Limiter};
 pub(crate) use metrics::Metrics;
 use notices::{Notice, Notices};
@@ -58,23 +57,6 @@ pub struct Settings {
     pub least: BytesPerSecond,
     /// The longest time between two looks at the node.
     pub interval: Duration,
-}
-
-/// The places at which the agent finds its node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Paths {
-    /// Kubelet's folder in the cgroup hierarchy, by its own name.
-    pub kubepods: PathBuf,
-    /// The mounts of the node, as its first process sees them.
-    pub mountinfo: PathBuf,
-    /// The sysfs of the node.
-    pub sys: PathBuf,
-    /// The procfs, of which the pressure of the whole node is read.
-    pub proc: PathBuf,
-    /// The folder of kubelet by the node's own path; nothing in it is opened.
-    pub kubelet: PathBuf,
-    /// The file that remembers which limits are the agent's.
-    pub record: PathBuf,
 }
 
 /// A pause after a change, in which those that come with it arrive.

@@ -15,7 +15,22 @@ use evenkeel_cgroup::{
 use evenkeel_kubernetes::node_pod::NodePod;
 use evenkeel_kubernetes::pod_cgroup::{NotKubepods, PodCgroups};
 
-use super::Paths;
+/// The places at which the agent finds its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// Kubelet's folder in the cgroup hierarchy, by its own name.
+    pub kubepods: PathBuf,
+    /// The mounts of the node, as its first process sees them.
+    pub mountinfo: PathBuf,
+    /// The sysfs of the node.
+    pub sys: PathBuf,
+    /// The procfs, of which the pressure of the whole node is read.
+    pub proc: PathBuf,
+    /// The folder of kubelet by the node's own path; nothing in it is opened.
+    pub kubelet: PathBuf,
+    /// The file that remembers which limits are the agent's.
+    pub record: PathBuf,
+}
 
 /// Devices that are memory, or files that other devices hold.
 const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];

@@ -58,16 +58,16 @@ impl NodePods {
         metrics: &cluster::Metrics,
         node: &str,
     ) -> Watches {
-        let watched = |kind| Watched {
+        let fed = |kind| Watched {
             kind,
             picture: self,
             metrics,
         };
         let of_node = Config::default().fields(&format!("spec.nodeName={node}"));
         let mut watches = Watches::default();
-        watches.follow::<WatchedNodePod, Self>(client, of_node, watched(Kind::Pod));
+        watches.follow::<WatchedNodePod, Self>(client, of_node, fed(Kind::Pod));
         let all = Config::default();
-        watches.follow::<WatchedNamespace, Self>(client, all, watched(Kind::Namespace));
+        watches.follow::<WatchedNamespace, Self>(client, all, fed(Kind::Namespace));
         watches
     }
 

@@ -4,6 +4,8 @@
 #[path = "../../tests/support/node_tree.rs"]
 mod node_tree;
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use self::node_tree::NodeTree;

@@ -99,15 +99,15 @@ impl Process {
 
     /// The agent, with a writer for its Events.
     fn agent(&mut self, config: &Config, node: String, paths: Paths) -> anyhow::Result<Agent> {
-        let writes = controller::Metrics::default();
-        writes.register_writes(&mut self.registry);
+        let counted = controller::Metrics::default();
+        counted.register_writes(&mut self.registry);
         let (writer, queue) = Writer::new(
             self.api.clone(),
             config.writer,
             // Nobody else writes of the Pods of this node.
             Leadership::alone(),
             self.switch.clone(),
-            writes.clone(),
+            counted.clone(),
         );
         let metrics = Metrics::default();
         metrics.register(&mut self.registry);
@@ -117,7 +117,7 @@ impl Process {
             reporter: self.replica.identity.clone(),
             node,
             metrics,
-            writes,
+            writes: counted,
         };
         let agent = Agent::new(config.agent, paths, given, &mut self.registry)?;
         let writing = writer.run(self.cancel.clone());
