@@ -164,7 +164,7 @@ impl PrometheusSource {
 /// Matchers that leave only series of these namespaces, where they are few.
 fn within(matchers: &ExporterMatchers, namespaces: &[&str]) -> ExporterMatchers {
     if namespaces.len() <= NAMED {
-        matchers.with_cadvisor(&format!("namespace=~\"{}\"", namespaces.join("|")))
+        matchers.with_pods(&format!("namespace=~\"{}\"", namespaces.join("|")))
     } else {
         matchers.clone()
     }

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use crate::plan::resize::{self, Rules};
 use crate::plan::write::{Purpose, Write};
 use crate::pod::Pod;
-use crate::resizable_pod::{QosClass, ResizablePod, ResizePhase};
+use crate::qos_class::QosClass;
+use crate::resizable_pod::{ContainerPlace, ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, Resizer};
 use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
@@ -39,7 +40,7 @@ pub(super) fn resources(pod: &Pod) -> PodResources {
     let Ok(Some(record)) = resize::own(&pod, Resizer::Standby) else {
         return PodResources::Full;
     };
-    let is_asked_back = record.is_put_back(&pod.containers);
+    let is_asked_back = record.is_put_back(&pod.values());
     match pod.resize.as_ref().map(|resize| resize.phase) {
         None if is_asked_back => PodResources::Full,
         Some(ResizePhase::Deferred | ResizePhase::Infeasible | ResizePhase::Error)
@@ -87,7 +88,7 @@ fn lowered(pod: &ResizablePod, used: &CpuMemory<Amount>) -> ContainerValues {
     let is_guaranteed = pod.class() == QosClass::Guaranteed;
     let parts = CpuMemory::from_fn(|resource| part(pod, resource, used));
     let lowered = pod.containers.iter().filter_map(|container| {
-        if matches!(container.place, crate::resizable_pod::Place::Init(_)) {
+        if matches!(container.place, ContainerPlace::Init(_)) {
             return None;
         }
         let values = CpuMemory::from_fn(|resource| {
