@@ -101,12 +101,12 @@ impl GrpcService {
         )
     }
 
-    async fn answer(&self, asked: Asked, caller: &Caller) -> Result<SeriesAnswer, Refusal> {
+    async fn answer(&self, asked: &Asked, caller: &Caller) -> Result<SeriesAnswer, Refusal> {
         if caller.is_shed {
             return Err(Refusal::Busy);
         }
-        self.authorise(&asked, caller).await?;
-        self.provider.answer(&asked).await
+        self.authorise(asked, caller).await?;
+        self.provider.answer(asked).await
     }
 
     async fn authorise(&self, asked: &Asked, caller: &Caller) -> Result<(), Refusal> {
@@ -157,8 +157,12 @@ async fn latest(
 ) -> Response {
     let (caller, request) = framed(address, headers, call);
     let answer = service_fn(|request: tonic::Request<QueryLatestRequest>| async {
-        let asked = translation::latest(request.into_inner().query).map_err(status)?;
-        let answer = service.answer(asked, &caller).await.map_err(status)?;
+        let asked =
+            translation::latest(request.into_inner().query).map_err(|refusal| status(&refusal))?;
+        let answer = service
+            .answer(&asked, &caller)
+            .await
+            .map_err(|refusal| status(&refusal))?;
         Ok(tonic::Response::new(translation::samples(answer)))
     });
     let codec = ProstCodec::<QueryLatestResponse, QueryLatestRequest>::default();
@@ -174,8 +178,12 @@ async fn past(
     let (caller, request) = framed(address, headers, call);
     let answer = service_fn(|request: tonic::Request<QueryRequest>| async {
         let limits = service.provider.settings().limits;
-        let asked = translation::past(request.into_inner(), limits).map_err(status)?;
-        let answer = service.answer(asked, &caller).await.map_err(status)?;
+        let asked =
+            translation::past(request.into_inner(), limits).map_err(|refusal| status(&refusal))?;
+        let answer = service
+            .answer(&asked, &caller)
+            .await
+            .map_err(|refusal| status(&refusal))?;
         Ok(tonic::Response::new(translation::series(answer)))
     });
     let codec = ProstCodec::<QueryResponse, QueryRequest>::default();
@@ -205,7 +213,7 @@ fn framed(
 }
 
 /// A refusal in the words of gRPC.
-fn status(refusal: Refusal) -> Status {
+fn status(refusal: &Refusal) -> Status {
     let code = match refusal.code() {
         400 => Code::InvalidArgument,
         401 => Code::Unauthenticated,

@@ -57,25 +57,8 @@ impl MetricsProvider {
                 let counted = |pod: &&Arc<PodFacts>| !*ready_only || pod.is_ready();
                 let names = pods.members.iter().filter(counted);
                 let names: Vec<String> = names.map(|pod| pod.name.clone()).collect();
-                match &self.sources.prometheus {
-                    Some(prometheus) => {
-                        let pods = PodSelection::Sum(&names);
-                        self.used(
-                            prometheus,
-                            usage,
-                            used(namespace, pods, usage),
-                            SeriesTimes::Now(now),
-                        )
-                        .await
-                        .map(|answer| labelled(answer, workload))
-                    }
-                    None => {
-                        let selector = pods.selector.unwrap_or_default();
-                        let samples = self.served_usage(namespace, selector, usage).await?;
-                        let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-                        Ok(labelled(sum(namespace, &samples, &names), workload))
-                    }
-                }
+                let sum = self.sum_of(namespace, pods.selector, &names, usage);
+                Ok(labelled(sum.await?, workload))
             }
             SeriesSubject::Object {
                 kind,
@@ -87,6 +70,25 @@ impl MetricsProvider {
                 self.workload_metric(namespace, workload, metric, now).await
             }
         }
+    }
+
+    /// The use of these Pods together; `selected` is the selector that they are among the Pods of.
+    async fn sum_of(
+        &self,
+        namespace: &str,
+        selected: Option<Box<str>>,
+        names: &[String],
+        usage: &Usage,
+    ) -> Result<SeriesAnswer, Refusal> {
+        if let Some(prometheus) = &self.sources.prometheus {
+            let asked = used(namespace, PodSelection::Sum(names), usage);
+            let now = SeriesTimes::Now(clock::now());
+            return self.used(prometheus, usage, asked, now).await;
+        }
+        let selector = selected.unwrap_or_default();
+        let samples = self.served_usage(namespace, selector, usage).await?;
+        let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        Ok(sum(namespace, &samples, &names))
     }
 
     /// The use of Pods as the metrics API tells it.

@@ -57,21 +57,7 @@ impl MetricsProvider {
             SeriesSubject::Object {
                 objects, metric, ..
             } => {
-                let Choice::Named(name) = objects else {
-                    return Err(Refusal::NoPast(
-                        "the past of objects is asked for one by one: give a name".to_owned(),
-                    ));
-                };
-                let label = self.configured(&metric.name);
-                let label = label.and_then(|(_, query)| query.object_label.as_deref());
-                let label = label.ok_or_else(|| {
-                    Refusal::NoPast(format!(
-                        "the past of {:?} is not told: metricsProvider.queries has no query of that name \
-                         with an objectLabel",
-                        metric.name
-                    ))
-                })?;
-                let matchers = in_namespace(namespace).equal(label, name);
+                let matchers = self.of_object(namespace, objects, metric)?;
                 self.read(metric, matchers, times).await
             }
             SeriesSubject::External(metric) => {
@@ -84,6 +70,30 @@ impl MetricsProvider {
                 self.read(metric, matchers, times).await
             }
         }
+    }
+
+    /// Matchers for the series of one object, where a query of the operator's says how they name it.
+    fn of_object(
+        &self,
+        namespace: &str,
+        objects: &Choice,
+        metric: &MetricIdentifier,
+    ) -> Result<LabelMatchers, Refusal> {
+        let Choice::Named(name) = objects else {
+            return Err(Refusal::NoPast(
+                "the past of objects is asked for one by one: give a name".to_owned(),
+            ));
+        };
+        let query = self.configured(&metric.name);
+        let label = query.and_then(|(_, query)| query.object_label.as_deref());
+        let label = label.ok_or_else(|| {
+            Refusal::NoPast(format!(
+                "the past of {:?} is not told: metricsProvider.queries has no query of that name with an \
+                 objectLabel",
+                metric.name
+            ))
+        })?;
+        Ok(in_namespace(namespace).equal(label, name))
     }
 
     /// What an operator's own query gives, where it is narrowed by these matchers and by the selector of

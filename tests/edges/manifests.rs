@@ -1181,7 +1181,7 @@ fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
 /// The role that is bound to whoever asks for series holds the rights that every question takes.
 #[test]
 fn the_reader_of_series_may_ask_every_question() {
-    use evenkeel_kubernetes::series_query::{QueryKind, WrittenQuery};
+    use evenkeel_kubernetes::series_query::{QueryKind as K, WrittenQuery};
     let Some(objects) = built("deploy/overlays/metrics-provider") else {
         return;
     };
@@ -1191,15 +1191,14 @@ fn the_reader_of_series_may_ask_every_question() {
         let words = list.as_array().unwrap();
         words.iter().any(|word| word == wanted || word == "*")
     };
-    for kind in QueryKind::ALL {
-        let is = |kinds: &[QueryKind], text: &str| {
+    for kind in K::ALL {
+        let is = |kinds: &[K], text: &str| {
             if kinds.contains(&kind) {
                 text.to_owned()
             } else {
                 String::new()
             }
         };
-        use QueryKind as K;
         let uses = [
             K::PodResource,
             K::ContainerResource,
@@ -1569,6 +1568,7 @@ fn the_guards_know_the_keys_of_taints() {
 /// Applying it would take the group away from whoever holds it.
 #[test]
 fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel() {
+    use evenkeel_kubernetes::api_service;
     let applied = [vec!["deploy".to_owned()], overlays()].concat();
     for folder in applied {
         let Some(objects) = built(&folder) else {
@@ -1578,7 +1578,6 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
         assert!(kinds.clone().all(|kind| kind != "APIService"), "{folder}");
     }
     let base = base();
-    use evenkeel_kubernetes::api_service;
     for (folder, injected, name, path) in [
         (
             "external-metrics",

@@ -407,88 +407,92 @@ mod tests {
         assert_eq!(of("example.com"), None);
     }
 
+    const CPU: (&str, &str) = ("resource", "cpu");
+
+    /// Questions that cannot be asked, with what is said of each.
+    const REFUSED: &[(QueryKind, &[(&str, &str)], &str)] = &[
+        (
+            QueryKind::PodResource,
+            &[("namespace", "shop\",pod=~\".*"), ("name", "a"), CPU],
+            "namespace: ",
+        ),
+        (
+            QueryKind::PodResource,
+            &[("namespace", ""), ("name", "a"), CPU],
+            "namespace is missing",
+        ),
+        (
+            QueryKind::PodResource,
+            &[("name", "a|.*"), CPU],
+            "name: \"a|.*\"",
+        ),
+        (QueryKind::PodResource, &[CPU], "name or selector"),
+        (
+            QueryKind::PodResource,
+            &[("name", "a"), ("selector", "a=b"), CPU],
+            "both",
+        ),
+        (
+            QueryKind::PodResource,
+            &[("selector", "a in"), CPU],
+            "selector: ",
+        ),
+        (
+            QueryKind::PodResource,
+            &[("name", "a"), ("resource", "gpu")],
+            "networkIo",
+        ),
+        (
+            QueryKind::PodResource,
+            &[("name", "a"), CPU, ("container", "app")],
+            "takes no container",
+        ),
+        (
+            QueryKind::ContainerResource,
+            &[
+                ("name", "a"),
+                ("resource", "networkIo"),
+                ("container", "app"),
+            ],
+            "cpu, memory, diskIo or disk",
+        ),
+        (
+            QueryKind::ContainerResource,
+            &[("name", "a"), CPU],
+            "container is missing",
+        ),
+        (
+            QueryKind::WorkloadResource,
+            &[("kind", "Dep/loyment"), ("name", "web"), CPU],
+            "kind: ",
+        ),
+        (
+            QueryKind::WorkloadResource,
+            &[
+                ("group", "a//b"),
+                ("kind", "Deployment"),
+                ("name", "web"),
+                CPU,
+            ],
+            "group: ",
+        ),
+        (
+            QueryKind::External,
+            &[("metric", "../../secrets")],
+            "metric: ",
+        ),
+        (QueryKind::External, &[], "metric is missing"),
+        (
+            QueryKind::External,
+            &[("metric", "queue"), ("metricSelector", "n>4")],
+            "numbers",
+        ),
+    ];
+
     #[test]
     fn what_is_no_name_is_refused_with_its_field() {
-        let cpu = ("resource", "cpu");
-        for (kind, fields, says) in [
-            (
-                QueryKind::PodResource,
-                vec![("namespace", "shop\",pod=~\".*"), ("name", "a"), cpu],
-                "namespace: ",
-            ),
-            (
-                QueryKind::PodResource,
-                vec![("namespace", ""), ("name", "a"), cpu],
-                "namespace is missing",
-            ),
-            (
-                QueryKind::PodResource,
-                vec![("name", "a|.*"), cpu],
-                "name: \"a|.*\"",
-            ),
-            (QueryKind::PodResource, vec![cpu], "name or selector"),
-            (
-                QueryKind::PodResource,
-                vec![("name", "a"), ("selector", "a=b"), cpu],
-                "both",
-            ),
-            (
-                QueryKind::PodResource,
-                vec![("selector", "a in"), cpu],
-                "selector: ",
-            ),
-            (
-                QueryKind::PodResource,
-                vec![("name", "a"), ("resource", "gpu")],
-                "networkIo",
-            ),
-            (
-                QueryKind::PodResource,
-                vec![("name", "a"), cpu, ("container", "app")],
-                "takes no container",
-            ),
-            (
-                QueryKind::ContainerResource,
-                vec![
-                    ("name", "a"),
-                    ("resource", "networkIo"),
-                    ("container", "app"),
-                ],
-                "cpu, memory, diskIo or disk",
-            ),
-            (
-                QueryKind::ContainerResource,
-                vec![("name", "a"), cpu],
-                "container is missing",
-            ),
-            (
-                QueryKind::WorkloadResource,
-                vec![("kind", "Dep/loyment"), ("name", "web"), cpu],
-                "kind: ",
-            ),
-            (
-                QueryKind::WorkloadResource,
-                vec![
-                    ("group", "a//b"),
-                    ("kind", "Deployment"),
-                    ("name", "web"),
-                    cpu,
-                ],
-                "group: ",
-            ),
-            (
-                QueryKind::External,
-                vec![("metric", "../../secrets")],
-                "metric: ",
-            ),
-            (QueryKind::External, vec![], "metric is missing"),
-            (
-                QueryKind::External,
-                vec![("metric", "queue"), ("metricSelector", "n>4")],
-                "numbers",
-            ),
-        ] {
-            let fault = written(&fields).check(kind).unwrap_err().to_string();
+        for (kind, fields, says) in REFUSED {
+            let fault = written(fields).check(*kind).unwrap_err().to_string();
             assert!(fault.contains(says), "{kind:?} {fields:?}: {fault}");
         }
     }
