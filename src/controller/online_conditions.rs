@@ -171,9 +171,10 @@ impl OnlineConditions {
         outcome
     }
 
-    /// Finds out whether a condition could be written, where gates are to be given.
+    /// Finds out whether a condition could be written, where gates are given: also while there is no profile yet,
+    /// so that the Pods that are made right after one have the gate.
     async fn probe(&self, warned: &RateLimited<&'static str>) {
-        if !self.is_enabled || !self.cluster.has_profiles() {
+        if !self.is_enabled {
             return;
         }
         let nobody = ObjectRef::in_namespace(Kind::Pod, self.namespace.as_str(), NOBODY).status();

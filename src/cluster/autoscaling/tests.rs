@@ -80,6 +80,7 @@ fn workload(state: &ClusterState, kind: Kind, name: &str, annotations: &Value) {
         kind,
         replicas: 3,
         selector: None,
+        rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
         custom: None,
     })));
 }
@@ -511,6 +512,7 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
             kind: Kind::Deployment,
             replicas: 1,
             selector: None,
+            rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
             custom: None,
         })));
         assert_eq!(told, []);

@@ -2,10 +2,8 @@
 //! served by them, and what goes has been out of traffic before.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 use evenkeel::cli::dev::cluster::Cluster;
-use evenkeel_clock as clock;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -13,7 +11,7 @@ use kube::api::{
     ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
     PostParams,
 };
-use kube::{Api, ResourceExt as _};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{eventually, of, start};
@@ -46,14 +44,12 @@ async fn serving(cluster: &Cluster) -> BTreeSet<String> {
     ready.filter_map(|one| one.target_ref?.name).collect()
 }
 
-async fn until_serving(cluster: &Cluster, count: usize) -> (BTreeSet<String>, Duration) {
-    let begun: Instant = clock::instant();
-    let found = eventually(("Pods that serve", count), async || {
+async fn until_serving(cluster: &Cluster, count: usize) -> BTreeSet<String> {
+    eventually(("Pods that serve", count), async || {
         let found = serving(cluster).await;
         (found.len() == count).then_some(found)
     })
-    .await;
-    (found, clock::instant().duration_since(begun))
+    .await
 }
 
 async fn want(cluster: &Cluster, online: u32, cutoff: u32) {
@@ -153,14 +149,11 @@ async fn a_sale_is_served_by_cut_off_pods_before_new_ones_are_there() {
     assert_eq!(names(&cluster).await, before);
     // The sale begins: first on those that are there, then on new ones.
     want(&cluster, 4, 0).await;
-    let (found, by_cut_off) = until_serving(&cluster, 4).await;
+    let found = until_serving(&cluster, 4).await;
     assert_eq!(found, before, "the same Pods serve again");
     want(&cluster, 6, 0).await;
-    let (found, by_new) = until_serving(&cluster, 6).await;
+    let found = until_serving(&cluster, 6).await;
     assert!(found.is_superset(&before));
-    println!(
-        "a sale is served by cut-off Pods after {by_cut_off:?}, by new ones after {by_new:?} (real time at 20 times)"
-    );
     // It is over: what goes has been out of traffic before.
     want(&cluster, 3, 0).await;
     let mut out = BTreeSet::new();
@@ -187,7 +180,7 @@ async fn a_sale_is_served_by_cut_off_pods_before_new_ones_are_there() {
         .delete("web", &DeleteParams::default())
         .await
         .unwrap();
-    let (found, _) = until_serving(&cluster, 3).await;
+    let found = until_serving(&cluster, 3).await;
     assert_eq!(found, left);
     cluster.stop().await;
 }

@@ -119,7 +119,7 @@ pub(super) fn paced_fields(clock: Clock) -> Fields {
         ),
         ("scaling.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
         // There is nobody else's Pod that the rights could be too many for.
-        ("scaling.replicaProfiles", "on".to_owned()),
+        ("scaling.replicaProfiles", "\"on\"".to_owned()),
         ("metrics.source", "prometheus".to_owned()),
         ("metrics.interval", span(timing.interval, Duration::ZERO)),
         ("metrics.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
