@@ -4,6 +4,7 @@
 //! follows them, and once for each version of a spec.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
@@ -13,9 +14,9 @@ use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
 use super::keys::keys_of;
 
 /// An object with its rules checked.
-pub(super) trait Checked: Sized {
+pub(super) trait Checked: Debug + Sized {
     /// The object as it is watched.
-    type Object;
+    type Object: Debug;
     /// Checks an object; the rules of the version `before` stand where its spec is the same.
     fn check(object: Arc<Self::Object>, before: Option<&Self>) -> Self;
     fn object(&self) -> &Arc<Self::Object>;

@@ -1,7 +1,5 @@
 //! The steps by which decisions fall back as less is known.
 
-use super::ds_hpa::{Basis, Proposal};
-
 /// The extent of what is known when a decision is taken, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grounds {
@@ -44,15 +42,6 @@ impl Grounds {
             Self::Portrait => "portrait",
             Self::LastKnown => "last-known",
             Self::Nothing => "nothing",
-        }
-    }
-
-    pub(super) fn of(proposal: Option<&Proposal>) -> Self {
-        match proposal.map(|proposal| &proposal.basis) {
-            None => Self::Reaction,
-            Some(Basis::Forecast(_)) => Self::Forecast,
-            Some(Basis::Traffic(_)) => Self::Traffic,
-            Some(Basis::DynamicThreshold(..)) => Self::DynamicThreshold,
         }
     }
 }
