@@ -15,6 +15,7 @@ mod support {
 
 mod scenarios {
     mod admission;
+    mod between;
     mod cron;
     mod custom;
     mod direct;
@@ -34,9 +35,11 @@ mod scenarios {
     mod scaling;
     mod shapes;
     mod signals;
+    mod storm;
     mod tenants;
     mod throughput;
     mod tuning;
+    mod volumes;
     mod waiting;
     mod world;
 }

@@ -29,13 +29,13 @@ use super::observation::{CONFIGURATION_MAP, Observation, SIGNING_SECRET, Seen, S
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
+use crate::server::paths::EXTENDER_SERVICE;
 use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::watched::{WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
 /// Name of Evenkeel's own objects.
 const NAME: &str = "evenkeel";
-const EXTENDER: &str = "evenkeel-extender";
 const SIGNER: &str = "evenkeel-signer";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 const WRITE_GUARD: &str = "evenkeel-writes";
@@ -69,7 +69,7 @@ pub async fn gather(
     let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
         reader.all::<MutatingWebhookConfiguration>(""),
         reader.own::<Service>(NAME),
-        reader.own::<Service>(EXTENDER),
+        reader.own::<Service>(EXTENDER_SERVICE),
         reader.all_own::<EndpointSlice>(""),
     );
     let (nodes, namespaces, unbound) = tokio::join!(

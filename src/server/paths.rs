@@ -1,5 +1,7 @@
-//! Paths of the listeners, as they stand in the shipped manifests.
+//! Paths of the listeners, and names on the way to them, as they stand in the shipped manifests.
 
+/// The Service that kube-scheduler calls, with which the name begins that it asks for in TLS.
+pub const EXTENDER_SERVICE: &str = "evenkeel-extender";
 pub const MUTATE: &str = "/mutate";
 /// Prefix of the extender's paths: `urlPrefix` in the scheduler's configuration.
 pub const SCHEDULER: &str = "/scheduler";

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::support::server_client::{Connection, Http, NoAnswer, Trust, connect_tls, post};
+use crate::support::server_client::{Connection, Http, NoAnswer, Trust, agreed, connect_tls, post};
 use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 use axum::http::{Request, StatusCode, header};
 use evenkeel::certificates::{ClientCertificate, SigningAuthority};
@@ -574,4 +574,24 @@ async fn without_an_authority_no_certificate_is_asked_for() {
         .post("/scheduler/filter", "{}")
         .await;
     assert_eq!(answer.unwrap().status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn kube_scheduler_is_spoken_to_one_call_after_another() {
+    let server = Running::start(Options::default());
+    let trust = Trust::only(server.bundle.ca_bundle());
+    let (h2, http1) = ("h2", "http/1.1");
+    let of_extender = fixture::EXTENDER_NAME;
+    for (name, spoken, expected) in [
+        (of_extender, &[h2, http1][..], Some(http1)),
+        (of_extender, &[http1], Some(http1)),
+        // Who speaks nothing else is not sent away.
+        (of_extender, &[h2], Some(h2)),
+        (of_extender, &[], None),
+        ("localhost", &[h2, http1], Some(h2)),
+        ("localhost", &[http1], Some(http1)),
+    ] {
+        let found = agreed(server.address, &trust, name, spoken).await.unwrap();
+        assert_eq!(found.as_deref(), expected, "{name} {spoken:?}");
+    }
 }

@@ -1,12 +1,15 @@
-//! Bursts of many shapes within one interval of measurements: where the Pods go without Evenkeel, with it but
-//! without the notices of kube-scheduler's choices, and with all of it.
+//! Bursts of many shapes within one interval of measurements: where the Pods go without Evenkeel, with all of it,
+//! and with each of the mechanisms alone by which a Pod counts before its binding is seen.
 //!
-//! All Pods of a burst wait before kube-scheduler starts, so that it takes them as fast as it can. Their demand
+//! All Pods of a burst wait before kube-scheduler starts, which takes and binds them as fast as it can. Their demand
 //! together is seven tenths of what the nodes have left below the line.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
 
 use evenkeel::metrics::exposition::Exposition;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -16,12 +19,17 @@ use crate::support::control_plane::process::report;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
 
+use super::between::{Between, Kept};
+use super::throughput::seconds_of_binding;
+use super::volumes;
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 
 const NODES: usize = 10;
 /// The share of the room that a burst takes.
 const SHARE: f64 = 0.7;
 const LINE: f64 = 80.0;
+/// Longer than a Pod counts that no notice comes of where notices have been coming.
+const UNNOTICED: Duration = Duration::from_secs(4);
 
 /// A burst.
 struct Shape {
@@ -46,9 +54,12 @@ enum Special {
     TwoOwners,
     /// kube-scheduler may bind twenty a second.
     SlowBinding,
+    /// Each waits for a volume, and none is made before a node is chosen for all of them; the second half comes
+    /// seconds after the first.
+    SlowVolumes,
 }
 
-const SHAPES: [Shape; 9] = [
+const SHAPES: [Shape; 10] = [
     shape("equal nodes", 20, false, Special::Nothing),
     shape("equal nodes", 100, false, Special::Nothing),
     shape("equal nodes", 500, false, Special::Nothing),
@@ -58,6 +69,7 @@ const SHAPES: [Shape; 9] = [
     shape("soft affinity", 100, true, Special::Affinity),
     shape("two owners", 100, true, Special::TwoOwners),
     shape("slow binding", 100, true, Special::SlowBinding),
+    shape("slow volumes", 100, true, Special::SlowVolumes),
 ];
 
 const fn shape(name: &'static str, pods: usize, mixed: bool, special: Special) -> Shape {
@@ -73,8 +85,49 @@ const fn shape(name: &'static str, pods: usize, mixed: bool, special: Special) -
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Plain,
+    /// The extender, where a Pod counts once its binding is seen.
+    Uncounted,
+    /// The same, but the best node stands a point above the others.
+    LeadAlone,
+    /// The same, but a Pod counts where it was scored best until its binding is seen.
+    GuessAlone,
+    /// The same, but kube-scheduler tells its choices.
+    NoticesAlone,
+    /// All but these notices, as where another extender binds.
     WithoutNotices,
     Whole,
+}
+
+impl Mode {
+    const ALL: [Self; 7] = [
+        Self::Plain,
+        Self::Uncounted,
+        Self::LeadAlone,
+        Self::GuessAlone,
+        Self::NoticesAlone,
+        Self::WithoutNotices,
+        Self::Whole,
+    ];
+
+    const fn has_notices(self) -> bool {
+        matches!(self, Self::NoticesAlone | Self::Whole)
+    }
+
+    /// True where nothing is taken away that users can have.
+    const fn is_shipped(self) -> bool {
+        matches!(self, Self::WithoutNotices | Self::Whole)
+    }
+
+    /// What somebody between the two leaves, where there has to be somebody.
+    const fn kept(self) -> Option<Kept> {
+        let (lead, guess) = match self {
+            Self::Plain | Self::WithoutNotices | Self::Whole => return None,
+            Self::Uncounted | Self::NoticesAlone => (false, false),
+            Self::LeadAlone => (true, false),
+            Self::GuessAlone => (false, true),
+        };
+        Some(Kept { lead, guess })
+    }
 }
 
 impl Shape {
@@ -127,6 +180,10 @@ impl Shape {
                         "preference": {"matchExpressions": [{
                             "key": "kubernetes.io/hostname", "operator": "In", "values": three}]}}]}});
             }
+            Special::SlowVolumes => {
+                let claim = json!({"claimName": format!("pod-{pod}")});
+                more["spec"]["volumes"] = json!([{"name": "data", "persistentVolumeClaim": claim}]);
+            }
             _ => {}
         }
         let sketch = if self.special == Special::Silent {
@@ -140,20 +197,34 @@ impl Shape {
             .with(more)
     }
 
-    /// kube-scheduler's configuration.
-    fn scheduling(&self, mode: Mode, world: &World<'_>) -> Value {
-        let mut configuration = match mode {
-            Mode::Plain => plain_scheduling(),
-            Mode::WithoutNotices | Mode::Whole => world.scheduling(),
+    /// kube-scheduler's configuration, and who stands between it and Evenkeel.
+    async fn scheduling(&self, mode: Mode, world: &World<'_>) -> (Value, Option<Between>) {
+        let mut configuration = if mode == Mode::Plain {
+            plain_scheduling()
+        } else {
+            world.scheduling()
         };
-        if mode == Mode::WithoutNotices {
-            let extender = configuration["extenders"][0].as_object_mut();
-            extender.expect("an extender").remove("bindVerb");
+        // As many bindings as it can make, not the fifty a second of the default.
+        let qps = if self.special == Special::SlowBinding {
+            20
+        } else {
+            5000
+        };
+        configuration["clientConnection"] = json!({"qps": qps, "burst": qps});
+        if mode == Mode::Plain {
+            return (configuration, None);
         }
-        if self.special == Special::SlowBinding {
-            configuration["clientConnection"] = json!({"qps": 20, "burst": 20});
+        let extender = &mut configuration["extenders"][0];
+        if let Some(fields) = extender.as_object_mut().filter(|_| !mode.has_notices()) {
+            fields.remove("bindVerb");
         }
-        configuration
+        let mut between = None;
+        if let Some(kept) = mode.kept() {
+            let there = Between::start(extender, kept).await;
+            there.lead(extender);
+            between = Some(there);
+        }
+        (configuration, between)
     }
 }
 
@@ -167,6 +238,8 @@ struct Outcome {
     refusals: f64,
     /// Mean time of an algorithm run, in milliseconds.
     algorithm: f64,
+    /// Pods bound in a second.
+    rate: f64,
 }
 
 #[test]
@@ -175,7 +248,8 @@ fn bursts_of_every_shape_stay_below_the_line() {
         let world = World::new(plane, NODES, Patience::Ample).await;
         let mut evenkeel = None;
         let mut plain = Vec::new();
-        for mode in [Mode::Plain, Mode::WithoutNotices, Mode::Whole] {
+        volumes::create_class(&plane.client).await;
+        for mode in Mode::ALL {
             for (number, shape) in SHAPES.iter().enumerate() {
                 set_up(&world, shape).await;
                 if mode != Mode::Plain && evenkeel.is_none() {
@@ -183,28 +257,33 @@ fn bursts_of_every_shape_stay_below_the_line() {
                 }
                 let namespace = format!("shape-{number}-{mode:?}").to_lowercase();
                 let found = run(&world, shape, mode, &namespace).await;
-                report(&format!(
-                    "{:16} {:3} Pods {mode:14?} fullest {:5.1} % spread {:4.1} points {:3} refusals \
-                     algorithm {:.2} ms",
-                    shape.name,
-                    shape.pods,
-                    found.fullest,
-                    found.spread,
-                    found.refusals,
-                    found.algorithm
-                ));
+                tell(shape, mode, &found);
                 if mode == Mode::Plain {
                     plain.push(found);
-                    continue;
+                } else if mode.is_shipped() {
+                    let name = shape.name;
+                    assert!(found.fullest < LINE, "{name}: {}", found.fullest);
+                    assert!(found.spread < plain[number].spread, "{name}");
                 }
-                let name = shape.name;
-                assert!(found.fullest < LINE, "{name}: {}", found.fullest);
-                assert!(found.spread < plain[number].spread, "{name}");
             }
         }
         assert!(plain.iter().any(|found| found.fullest >= LINE));
         evenkeel.expect("it runs").assert_within_rights();
     });
+}
+
+fn tell(shape: &Shape, mode: Mode, found: &Outcome) {
+    report(&format!(
+        "{:16} {:3} Pods {mode:14?} fullest {:5.1} % spread {:4.1} points {:3} refusals algorithm {:.2} ms \
+         {:.0} Pods/s",
+        shape.name,
+        shape.pods,
+        found.fullest,
+        found.spread,
+        found.refusals,
+        found.algorithm,
+        found.rate
+    ));
 }
 
 async fn set_up(world: &World<'_>, shape: &Shape) {
@@ -222,34 +301,80 @@ async fn run(world: &World<'_>, shape: &Shape, mode: Mode, namespace: &str) -> O
     if mode != Mode::Plain {
         world.await_webhook(namespace).await;
     }
-    for pod in 0..shape.pods {
-        let sketch = shape.pod(pod);
-        sketch
-            .create(client, namespace, &format!("pod-{pod}"))
-            .await;
-    }
-    let configuration = shape.scheduling(mode, world);
-    world.plane.start_scheduler(configuration).await;
+    let (configuration, between) = shape.scheduling(mode, world).await;
+    let waits = shape.special == Special::SlowVolumes;
+    let first = if waits { shape.pods / 2 } else { shape.pods };
+    create_pods(client, shape, namespace, 0..first).await;
+    let (seconds, ()) = tokio::join!(seconds_of_binding(client, namespace, shape.pods), async {
+        world.plane.start_scheduler(configuration).await;
+        if waits {
+            await_chosen(client, namespace, first).await;
+            tokio::time::sleep(UNNOTICED).await;
+            create_pods(client, shape, namespace, first..shape.pods).await;
+            await_chosen(client, namespace, shape.pods).await;
+            let chosen = volumes::chosen_for(client, namespace).await;
+            volumes::make(client, namespace, &chosen).await;
+        }
+    });
     let found = await_bound(client, namespace, shape).await;
-    let page = world.plane.scheduler_metrics().await;
-    let metrics = Exposition::parse(&page);
-    let of = |name: &str, labels: &[(&str, &str)]| metrics.sum(name, labels).unwrap_or(0.0);
-    let refusals = of(
-        "scheduler_schedule_attempts_total",
-        &[("result", "unschedulable")],
-    );
-    let time = "scheduler_scheduling_algorithm_duration_seconds";
-    let algorithm = 1000.0 * of(&format!("{time}_sum"), &[]) / of(&format!("{time}_count"), &[]);
+    let outcome = Outcome::of(world, shape, &found, seconds).await;
+    drop(between);
     clear::delete_pods(client, namespace).await;
-    let nodes = f64::from(u32::try_from(NODES).expect("ten"));
-    let mean = found.iter().sum::<f64>() / nodes;
-    let variance = found.iter().map(|percent| (percent - mean).powi(2));
-    Outcome {
-        fullest: found.iter().copied().fold(0.0, f64::max),
-        spread: (variance.sum::<f64>() / nodes).sqrt(),
-        refusals,
-        algorithm,
+    outcome
+}
+
+impl Outcome {
+    /// What the nodes' percents and kube-scheduler's own metrics tell.
+    async fn of(world: &World<'_>, shape: &Shape, found: &[f64], seconds: f64) -> Self {
+        let page = world.plane.scheduler_metrics().await;
+        let metrics = Exposition::parse(&page);
+        let of = |name: &str, labels: &[(&str, &str)]| metrics.sum(name, labels).unwrap_or(0.0);
+        let refusals = of(
+            "scheduler_schedule_attempts_total",
+            &[("result", "unschedulable")],
+        );
+        let time = "scheduler_scheduling_algorithm_duration_seconds";
+        let algorithm =
+            1000.0 * of(&format!("{time}_sum"), &[]) / of(&format!("{time}_count"), &[]);
+        let nodes = f64::from(u32::try_from(NODES).expect("ten"));
+        let mean = found.iter().sum::<f64>() / nodes;
+        let variance = found.iter().map(|percent| (percent - mean).powi(2));
+        Self {
+            fullest: found.iter().copied().fold(0.0, f64::max),
+            spread: (variance.sum::<f64>() / nodes).sqrt(),
+            refusals,
+            algorithm,
+            rate: f64::from(u32::try_from(shape.pods).expect("hundreds")) / seconds,
+        }
     }
+}
+
+async fn create_pods(client: &Client, shape: &Shape, namespace: &str, pods: Range<usize>) {
+    for pod in pods {
+        let name = format!("pod-{pod}");
+        if shape.special == Special::SlowVolumes {
+            volumes::claim(client, namespace, &name).await;
+        }
+        shape.pod(pod).create(client, namespace, &name).await;
+    }
+}
+
+/// Waits until a node is chosen for so many Pods that wait for their volumes, and tells how many of them show it.
+async fn await_chosen(client: &Client, namespace: &str, pods: usize) {
+    eventually("a node is chosen for each Pod", async || {
+        let chosen = volumes::chosen_for(client, namespace).await.len();
+        holds(chosen == pods, || format!("{chosen} of {pods}"))
+    })
+    .await;
+    let all = objects::pods(client, namespace).await;
+    let is_nominated = |pod: &&Pod| {
+        let status = pod.status.as_ref();
+        status.is_some_and(|status| status.nominated_node_name.is_some())
+    };
+    let nominated = all.iter().filter(is_nominated).count();
+    report(&format!(
+        "{nominated} of {pods} Pods that wait for volumes are nominated"
+    ));
 }
 
 /// The percent of each node's network that is used once all Pods are bound.

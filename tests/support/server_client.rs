@@ -273,6 +273,24 @@ pub(crate) async fn connect_tls(
         .await
 }
 
+/// The protocol that is agreed on with a client which asks for `name` and speaks these.
+pub(crate) async fn agreed(
+    address: SocketAddr,
+    trust: &Trust,
+    name: &'static str,
+    spoken: &[&str],
+) -> io::Result<Option<String>> {
+    let stream = connect(address, [127, 0, 0, 1]).await?;
+    let mut config = Arc::unwrap_or_clone(trust.config(Http::One));
+    config.alpn_protocols = spoken.iter().map(|one| one.as_bytes().to_vec()).collect();
+    let name = ServerName::try_from(name).unwrap();
+    let stream = TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await?;
+    let agreed = stream.get_ref().1.alpn_protocol();
+    Ok(agreed.map(|one| String::from_utf8_lossy(one).into_owned()))
+}
+
 /// A TCP connection from an address of loopback.
 pub(crate) async fn connect(address: SocketAddr, from: [u8; 4]) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;

@@ -84,8 +84,12 @@ pub(crate) struct Running {
     drained: JoinHandle<Drained>,
 }
 
+/// The name by which kube-scheduler asks for the extender.
+pub(crate) const EXTENDER_NAME: &str = "evenkeel-extender.evenkeel-system.svc";
+
 pub(crate) fn names() -> Names {
-    Names::new(["localhost".to_owned()], [[127, 0, 0, 1].into()]).unwrap()
+    let names = ["localhost", EXTENDER_NAME].map(str::to_owned);
+    Names::new(names, [[127, 0, 0, 1].into()]).unwrap()
 }
 
 pub(crate) fn bundle() -> Bundle {

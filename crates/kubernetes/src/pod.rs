@@ -1,5 +1,6 @@
 //! Pods, with the fields that admission and scheduling read.
 
+mod provisioning;
 mod readiness;
 mod status;
 mod topology_spread;
@@ -19,6 +20,7 @@ use evenkeel_core::scaling::replica_profile::PodState;
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::{Amount, Resources};
 
+use provisioning::{any_claim, any_item};
 pub use readiness::start_time;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
 pub use topology_spread::TopologySpread;
@@ -92,6 +94,12 @@ pub struct PodSpec {
     /// True where it shares the network of its node.
     #[serde(deserialize_with = "null_is_default")]
     pub host_network: bool,
+    /// True where one of its volumes is a claim, for which a volume may have to be made.
+    #[serde(rename = "volumes", deserialize_with = "any_claim")]
+    pub claims_volumes: bool,
+    /// True where it claims devices.
+    #[serde(rename = "resourceClaims", deserialize_with = "any_item")]
+    pub claims_devices: bool,
     /// How it is to be spread over domains such as zones.
     #[serde(deserialize_with = "list")]
     pub topology_spread_constraints: Vec<TopologySpread>,
@@ -311,6 +319,7 @@ impl Pod {
                 .then(|| self.status.finished_at().unwrap_or(now)),
             terminating: self.is_terminating(),
             host_network: self.spec.host_network,
+            provisions: self.spec.claims_volumes || self.spec.claims_devices,
         }
     }
 
@@ -387,7 +396,7 @@ mod tests {
         let odd = pod(json!({
             "apiVersion": 5,
             "metadata": {"name": "a", "finalizers": "x"},
-            "spec": {"volumes": 7, "containers": [{"name": [], "env": 1, "ports": "80"}]},
+            "spec": {"hostAliases": 7, "containers": [{"name": [], "env": 1, "ports": "80"}]},
             "status": {"qosClass": {}, "phase": "Exploded", "podIPs": 0},
         }));
         assert_eq!(odd.spec.containers.len(), 1);

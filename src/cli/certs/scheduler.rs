@@ -12,6 +12,7 @@ use serde_json::json;
 use super::access::Access;
 use crate::certificates::{Bundle, ClientCertificate};
 use crate::cli::output::{self, Failure};
+use crate::server::paths::EXTENDER_SERVICE;
 use evenkeel_clock as clock;
 
 /// The shipped file, whose placeholders this fills in.
@@ -19,9 +20,6 @@ const TEMPLATE: &str = include_str!("../../../webhook-config/scheduler-config.ya
 
 /// The namespace that stands in the shipped file.
 const NAMESPACE: &str = "evenkeel-system";
-
-/// The Service that kube-scheduler calls.
-const EXTENDER: &str = "evenkeel-extender";
 
 /// The Secret that the overlay with a second scheduler mounts.
 const CLIENT_SECRET: &str = "evenkeel-scheduler-client";
@@ -89,7 +87,7 @@ pub(super) fn print_config(args: ConfigArgs) -> Result<(), Failure> {
     let (bundle, client) = issue.issue()?;
     let address = match extender_ip {
         Some(address) => address.to_string(),
-        None => issue.access.cluster_ip(EXTENDER)?,
+        None => issue.access.cluster_ip(EXTENDER_SERVICE)?,
     };
     let file = fill_in(
         &address,

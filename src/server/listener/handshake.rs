@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::AlertDescription;
+use rustls::server::Acceptor;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::server::connection::Protocol;
@@ -108,8 +109,7 @@ pub(super) async fn handshake(
     stream: TcpStream,
     timeout: Duration,
 ) -> Result<Begun, HandshakeFailure> {
-    let acceptor = TlsAcceptor::from(Arc::clone(&store.current().config));
-    let stream = tokio::time::timeout(timeout, accept(acceptor, stream))
+    let stream = tokio::time::timeout(timeout, accept(&store, stream))
         .await
         .unwrap_or(Err(HandshakeFailure::TimedOut))?;
     let (_, session) = stream.get_ref();
@@ -128,7 +128,7 @@ pub(super) async fn handshake(
 }
 
 async fn accept(
-    acceptor: TlsAcceptor,
+    store: &CertificateStore,
     mut stream: TcpStream,
 ) -> Result<TlsStream<TcpStream>, HandshakeFailure> {
     // Looked at before rustls does, which would answer with an alert that nobody understands.
@@ -140,5 +140,11 @@ async fn accept(
         let _ = stream.shutdown().await;
         return Err(HandshakeFailure::NotTls);
     }
-    acceptor.accept(stream).await.map_err(HandshakeFailure::of)
+    let greeting = LazyConfigAcceptor::new(Acceptor::default(), stream);
+    let begun = greeting.await.map_err(HandshakeFailure::of)?;
+    let config = Arc::clone(store.current().config_for(&begun.client_hello()));
+    begun
+        .into_stream(config)
+        .await
+        .map_err(HandshakeFailure::of)
 }

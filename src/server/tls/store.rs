@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
-use rustls::server::{NoClientAuth, NoServerSessionStorage};
+use rustls::server::{ClientHello, NoClientAuth, NoServerSessionStorage};
 use rustls::sign::SingleCertAndKey;
 use rustls::version::{TLS12, TLS13};
 
@@ -15,6 +15,10 @@ use super::authorities::provider;
 use super::verifier::AnyClient;
 use super::{ClientAuthorities, ServerCertificate, TlsError};
 use crate::server::Metrics;
+use crate::server::paths::EXTENDER_SERVICE;
+
+/// The name of HTTP/1.1 in TLS.
+const HTTP_1: &[u8] = b"http/1.1";
 
 /// Certificates to take into use; what is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +41,10 @@ pub struct CertificateStore {
 pub(crate) struct InUse {
     /// Grows with each change.
     pub generation: u64,
-    pub config: Arc<ServerConfig>,
+    /// Offers HTTP/2 and HTTP/1.1.
+    config: Arc<ServerConfig>,
+    /// Offers HTTP/1.1 alone.
+    http1: Arc<ServerConfig>,
     pub server: ServerCertificate,
     pub authorities: ClientAuthorities,
 }
@@ -108,16 +115,35 @@ impl InUse {
         };
         let certificate = SingleCertAndKey::from(server.certified_key().clone());
         let mut config = builder.with_cert_resolver(Arc::new(certificate));
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![b"h2".to_vec(), HTTP_1.to_vec()];
         // Neither the API server nor kube-scheduler resumes sessions, and without tickets every
         // connection has shown its certificate itself.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
+        let mut http1 = config.clone();
+        http1.alpn_protocols = vec![HTTP_1.to_vec()];
         Self {
             generation,
             config: Arc::new(config),
+            http1: Arc::new(http1),
             server,
             authorities,
+        }
+    }
+
+    /// The configuration for a client that begins with this word.
+    ///
+    /// kube-scheduler, which asks for the extender by its Service, calls it one call after another. HTTP/2 would
+    /// only take it and this service more hand-offs between tasks for each: a third more of a processor, and on a
+    /// busy machine twice the time. The API server has many calls under way at once, and is offered both.
+    pub(crate) fn config_for(&self, hello: &ClientHello<'_>) -> &Arc<ServerConfig> {
+        let name = hello.server_name().unwrap_or_default();
+        let service = name.split('.').next();
+        let mut spoken = hello.alpn().into_iter().flatten();
+        if service == Some(EXTENDER_SERVICE) && spoken.any(|protocol| protocol == HTTP_1) {
+            &self.http1
+        } else {
+            &self.config
         }
     }
 }

@@ -100,6 +100,11 @@ impl Evenkeel {
             .unwrap_or(0.0)
     }
 
+    /// The seconds of a processor that it has taken so far.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        self.process.processor_seconds()
+    }
+
     /// Panics if the process has ended.
     pub(crate) fn assert_running(&mut self) {
         self.process.assert_running();

@@ -153,6 +153,14 @@ impl ControlPlane {
         programs::page(self.ports.scheduler, "/metrics").await
     }
 
+    /// The seconds of a processor that kube-scheduler, where it runs, and kube-apiserver have taken so far.
+    pub(crate) fn processor_seconds(&self) -> [f64; 2] {
+        [&self.scheduler, &self.apiserver].map(|process| {
+            let process = locked(process);
+            process.as_ref().map_or(0.0, Process::processor_seconds)
+        })
+    }
+
     /// Kills kube-scheduler if it runs.
     pub(crate) fn stop_scheduler(&self) {
         drop(locked(&self.scheduler).take());

@@ -68,6 +68,32 @@ pub struct NodeScore {
     pub total: f64,
 }
 
+/// The scores of nodes, and how far apart two of them have to be to mean something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored {
+    /// The score of each node, 0 to 10, in the order given.
+    pub exact: Vec<f64>,
+    /// What a difference of [`Scoring::significance`] in utilisation makes; 0 where any difference counts.
+    pub significant: f64,
+}
+
+/// [`scores`] with what tells which of them are alike.
+#[must_use]
+pub fn scored(
+    nodes: &[NodeLoad],
+    demand: &Resources<Amount>,
+    weights: &Weights,
+    scoring: Scoring,
+) -> Scored {
+    match scoring.normalization {
+        Normalization::Joint => joint(nodes, demand, weights, scoring.significance),
+        Normalization::PerResource => Scored {
+            exact: per_resource(nodes, demand, weights),
+            significant: 0.0,
+        },
+    }
+}
+
 /// The score of each node, 0 to 10, in the order given: 10 leaves the nodes most evenly used.
 ///
 /// A resource of unknown (or no) capacity on a node leaves its spread as it is when the Pod goes
@@ -80,10 +106,7 @@ pub fn scores(
     weights: &Weights,
     scoring: Scoring,
 ) -> Vec<f64> {
-    match scoring.normalization {
-        Normalization::Joint => joint(nodes, demand, weights, scoring.significance),
-        Normalization::PerResource => per_resource(nodes, demand, weights),
-    }
+    scored(nodes, demand, weights, scoring).exact
 }
 
 /// [`scores`] with deviation and score per resource.
@@ -126,7 +149,7 @@ fn joint(
     demand: &Resources<Amount>,
     weights: &Weights,
     significance: f64,
-) -> Vec<f64> {
+) -> Scored {
     let mut totals = vec![0.0; nodes.len()];
     let mut reference = 0.0;
     let mut spread = Spread::default();
@@ -149,7 +172,14 @@ fn joint(
             BEST
         };
     }
-    totals
+    Scored {
+        exact: totals,
+        significant: if range > EQUAL {
+            BEST * reference / range
+        } else {
+            0.0
+        },
+    }
 }
 
 /// Σ w S (`[CLBP]` (4.11)), the weights renormalised over the resources known of the node.
@@ -275,6 +305,30 @@ mod tests {
             Scoring::pure(Normalization::PerResource),
         );
         assert_eq!(found, [10.0, 0.0]);
+    }
+
+    #[test]
+    fn nodes_that_differ_by_the_significance_differ_by_what_is_significant() {
+        for (significance, used) in [
+            (0.05, [10, 15, 60]),
+            (0.05, [10, 15, 15]),
+            (0.2, [10, 30, 60]),
+        ] {
+            let nodes = used.map(|used| node([100; 5], [used; 5]));
+            let scoring = Scoring {
+                normalization: Normalization::Joint,
+                significance,
+            };
+            let found = scored(&nodes, &amounts([3; 5]), &even(), scoring);
+            let difference = found.exact[0] - found.exact[1];
+            assert!((difference - found.significant).abs() < 1e-9, "{found:?}");
+            assert!(found.significant > 0.0);
+        }
+        let nodes = [node([100; 5], [10; 5]), node([100; 5], [60; 5])];
+        for scoring in BOTH.map(Scoring::pure) {
+            let found = scored(&nodes, &amounts([3; 5]), &even(), scoring);
+            assert!(found.significant.abs() < 1e-12, "any difference counts");
+        }
     }
 
     #[test]

@@ -24,9 +24,10 @@ pub struct Ranking {
 
 /// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
 ///
-/// Of nodes with the best score, that with the least `order` is the best; it should differ for all. The
-/// wire score of the best node is at least one, so that it can stand above the others.
-pub fn rank<K: Ord>(exact: &[Option<f64>], order: impl Fn(usize) -> K) -> Ranking {
+/// Of nodes with the best score, and of those no more than `alike` below it, that with the least `order` is the
+/// best; it should differ for all. The wire score of the best node is at least one, so that it can stand above the
+/// others.
+pub fn rank<K: Ord>(exact: &[Option<f64>], alike: f64, order: impl Fn(usize) -> K) -> Ranking {
     let known = || {
         exact
             .iter()
@@ -39,7 +40,8 @@ pub fn rank<K: Ord>(exact: &[Option<f64>], order: impl Fn(usize) -> K) -> Rankin
             ..Ranking::default()
         };
     };
-    let equals = known().filter(|(_, score)| most - score <= EQUAL);
+    let alike = alike.max(EQUAL);
+    let equals = known().filter(|(_, score)| most - score <= alike);
     let best = equals.map(|(at, _)| at).min_by_key(|&at| order(at));
     let top = balance::to_wire(most).max(1);
     let scores: Vec<u8> = exact
@@ -83,7 +85,7 @@ mod tests {
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
     fn ranked(exact: &[Option<f64>], uid: &str) -> Ranking {
-        rank(exact, |at| by_chance(uid, NAMES[at]))
+        rank(exact, 0.0, |at| by_chance(uid, NAMES[at]))
     }
 
     fn by_chance(uid: &str, name: &str) -> u64 {
@@ -125,7 +127,7 @@ mod tests {
         for pod in 0..40 {
             assert_eq!(best(pod), best(pod));
         }
-        let turned = rank(&exact, |at| by_chance("7", ["c", "a", "b"][at]));
+        let turned = rank(&exact, 0.0, |at| by_chance("7", ["c", "a", "b"][at]));
         let turned = turned.best.unwrap();
         let there = ranked(&exact, "7").best.unwrap();
         assert_eq!(["c", "a", "b"][turned], NAMES[there], "whatever the order");
@@ -135,7 +137,25 @@ mod tests {
     fn of_equals_the_first_in_order_is_the_best() {
         let exact = [Some(10.0), Some(10.0), Some(9.9), Some(10.0)];
         for (order, best) in [([1, 2, 0, 3], 0), ([3, 1, 0, 2], 1), ([3, 2, 0, 1], 3)] {
-            assert_eq!(rank(&exact, |at| order[at]).best, Some(best));
+            assert_eq!(rank(&exact, 0.0, |at| order[at]).best, Some(best));
+        }
+    }
+
+    #[test]
+    fn of_those_that_are_alike_the_first_in_order_is_the_best_and_stands_above_them() {
+        let exact = [Some(10.0), Some(9.8), Some(8.9), Some(7.0)];
+        for (alike, best, scores) in [
+            (0.0, 0, [10, 9, 9, 7]),
+            (0.5, 1, [9, 10, 9, 7]),
+            (1.5, 2, [9, 9, 10, 7]),
+            (10.0, 3, [9, 9, 9, 10]),
+        ] {
+            let found = rank(&exact, alike, |at| 4 - at);
+            assert_eq!(
+                (found.best, &*found.scores),
+                (Some(best), &scores[..]),
+                "{alike}"
+            );
         }
     }
 

@@ -11,15 +11,21 @@ use super::wire::Request;
 use crate::pod::Pod;
 use crate::snapshot::Snapshot;
 use evenkeel_core::fnv::fnv1a;
+use evenkeel_core::placement::balance::{self, Scored};
 use evenkeel_core::placement::node_table::{MeanLoad, Near};
 use evenkeel_core::placement::ranking::{self, Ranking};
-use evenkeel_core::placement::{NodeLoad, Policy, balance, headroom, in_tree};
+use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree};
 use evenkeel_core::profile::{self, Choice};
-use evenkeel_core::units::{Amount, ResourceSet, Resources};
+use evenkeel_core::units::{Amount, Resource, ResourceSet, Resources};
 
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
 /// when the headroom rule is relaxed; one node alone would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
+
+/// The share of what is significant by which nodes may differ and still be alike to a Pod that tells nothing beside
+/// its requests: of the ten points, the one by which the best node is raised anyway. Measurements that differ by less
+/// say less of where such Pods have gone than requests do.
+const ALIKE: f64 = 0.1;
 
 /// Time from the answer to prioritize in which the notice of the choice is waited for by an answer that is
 /// [`doubted`](Filtered::doubted). It mostly comes within a millisecond or two, and on a busy machine later. A
@@ -245,13 +251,9 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
     let mut loads: Vec<NodeLoad> = Vec::with_capacity(asked.iter().len());
     loads.extend(asked.iter().filter_map(|at| Some(set.at(at?)?.load)));
     let profile = profile_of(&request.pod, &judgement, &loads, call.policy);
-    let scores = balance::scores(&loads, &demand, profile.weights, call.policy.scoring);
-    let mut known = scores.into_iter();
-    let exact: Vec<Option<f64>> = asked
-        .iter()
-        .map(|position| position.and_then(|_| known.next()))
-        .collect();
-    let Ranking { scores, best, near } = ranked(request, call.snapshot, &exact, &demand);
+    let scored = balance::scored(&loads, &demand, profile.weights, call.policy.scoring);
+    let known = asked.iter().map(|at| at.is_some());
+    let Ranking { scores, best, near } = ranked(request, call.snapshot, known, &scored, &demand);
     let near = near.iter().filter_map(|&number| asked.get(number));
     Prioritized {
         scores,
@@ -266,25 +268,42 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
 
 /// The scores that are answered, and the node that the Pod most likely gets.
 ///
-/// Of equals that one is the best which kube-scheduler's own plugins prefer by requests, and of those that are
-/// alike to them too, one by a hash of Pod and node, so that none is favoured.
+/// Of equals, and of those that are [`ALIKE`] to the Pod, that one is the best which kube-scheduler's own plugins
+/// prefer by requests, and of those that are alike to them too, one by a hash of Pod and node, so that none is favoured. `known` says which of the nodes asked
+/// about have a score.
 pub(super) fn ranked(
     request: &Request<'_>,
     snapshot: &Snapshot,
-    exact: &[Option<f64>],
+    known: impl Iterator<Item = bool>,
+    scored: &Scored,
     demand: &Resources<Amount>,
 ) -> Ranking {
+    let mut scores = scored.exact.iter().copied();
+    let exact = known.map(|known| known.then(|| scores.next()).flatten());
+    let exact: Vec<Option<f64>> = exact.collect();
     if *demand == Resources::default() {
-        return ranking::without_lead(exact);
+        return ranking::without_lead(&exact);
     }
     let uid = request.pod.uid();
-    ranking::rank(exact, |at| {
+    let alike = if is_seen_by_requests(demand) {
+        ALIKE * scored.significant
+    } else {
+        0.0
+    };
+    ranking::rank(&exact, alike, |at| {
         let name = request.names.get(at).map_or("", |name| &**name);
         let node = snapshot.nodes.get(name);
         let preferred = node.map(|node| in_tree::by_requests(demand, &node.detail));
         let chance = fnv1a(format!("{uid}/{name}").as_bytes());
         (Reverse(preferred), chance, at)
     })
+}
+
+/// True where a Pod tells nothing that kube-scheduler's own plugins do not count as well.
+fn is_seen_by_requests(demand: &Resources<Amount>) -> bool {
+    [Resource::NetworkIo, Resource::DiskIo]
+        .iter()
+        .all(|&unseen| demand[unseen] == Amount::ZERO)
 }
 
 /// The profile of a Pod: the annotated one, else that which the candidate nodes give.

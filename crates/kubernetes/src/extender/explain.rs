@@ -217,12 +217,9 @@ impl<'a> Scores<'a> {
         let profile = decide::profile_of(&request.pod, judgement, candidates, call.policy);
         let demand = &judgement.demand.assumed;
         let details = balance::detail(&loads, demand, profile.weights, call.policy.scoring);
-        let mut known = details.iter();
-        let exact: Vec<Option<f64>> = asked
-            .iter()
-            .map(|node| node.and_then(|_| known.next()).map(|detail| detail.total))
-            .collect();
-        let ranking = decide::ranked(request, call.snapshot, &exact, demand);
+        let scored = balance::scored(&loads, demand, profile.weights, call.policy.scoring);
+        let known = asked.iter().map(Option::is_some);
+        let ranking = decide::ranked(request, call.snapshot, known, &scored, demand);
         let sent = asked.iter().zip(ranking.scores);
         let known = sent.filter_map(|(node, score)| Some(((*node)?, score)));
         let nodes = known.zip(details);

@@ -4,8 +4,11 @@
 //! Version 2 of <https://github.com/acrlabs/simkube>, MessagePack with names: `events` in the order of their
 //! times, each with the objects that were applied and deleted, and in `config` where the Pod template of each
 //! kind stands. A trace has neither nodes nor loads: nodes are those of the scenario that it is put into, and a
-//! Pod uses a share of what it demands. The recorded lives of single Pods (`pod_lifecycles`) are not read: a Pod
-//! stays until its object shrinks or goes.
+//! Pod uses a share of what it demands. Where an object asks for a count of replicas, so many Pods are there; the
+//! Pods of others, such as Jobs, come and go as their recorded lives say, or stay until their object goes where
+//! none were recorded.
+
+mod lives;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +16,7 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::lives::{Lives, Recorded};
 use super::Scenario;
 use super::model::{Startup, Usage, Workload};
 use evenkeel_core::units::{Amount, Ratio, Resources};
@@ -58,6 +62,8 @@ struct Trace {
     #[serde(default)]
     config: Config,
     events: Vec<Event>,
+    #[serde(default)]
+    pod_lifecycles: Recorded,
 }
 
 #[derive(Default, Deserialize)]
@@ -95,21 +101,27 @@ impl Scenario {
             version,
             config,
             events,
+            pod_lifecycles,
         } = rmp_serde::from_slice(trace)?;
         if version != VERSION {
             return Err(SimkubeError::Version(version));
         }
         let begin = events.first().map_or(0, |event| event.ts);
+        // What is there at the begin waits for the first measurements.
+        let window = self.simulation.window;
+        let in_scenario = |ts: i64| {
+            let at = SignedDuration::from_secs(ts.saturating_sub(begin).max(0));
+            at.saturating_add(window)
+        };
         let mut reader = Reader {
             config,
             factor,
+            lives: Lives::of(pod_lifecycles, in_scenario),
             open: BTreeMap::new(),
             done: Vec::new(),
         };
         for event in &events {
-            // What is there at the begin waits for the first measurements.
-            let at = SignedDuration::from_secs(event.ts.saturating_sub(begin).max(0));
-            let at = at.saturating_add(self.simulation.window);
+            let at = in_scenario(event.ts);
             for object in &event.applied_objs {
                 reader.apply(object, at);
             }
@@ -125,11 +137,19 @@ impl Scenario {
     }
 }
 
+/// A workload whose object is there.
+struct Open {
+    workload: Workload,
+    /// True where the number of its Pods is that of those whose lives were recorded.
+    by_lives: bool,
+}
+
 /// The workloads that were found up to an event.
 struct Reader {
     config: Config,
     factor: Ratio,
-    open: BTreeMap<Key, Workload>,
+    lives: Lives,
+    open: BTreeMap<Key, Open>,
     /// In the order in which they ended.
     done: Vec<Workload>,
 }
@@ -143,11 +163,16 @@ impl Reader {
             return;
         };
         let amounts = demand(&pod, false).amounts;
-        let replicas = replicas(object);
+        let by_lives = object["spec"]["replicas"].is_null() && self.lives.has(&key);
+        let replicas = if by_lives {
+            self.lives.running(&key, at)
+        } else {
+            replicas(object)
+        };
         let known = self.open.get_mut(&key);
-        match known.filter(|workload| workload.demand == amounts) {
-            Some(workload) if last_count(workload) == replicas => {}
-            Some(workload) => workload.changes.push((at, replicas)),
+        match known.filter(|open| open.workload.demand == amounts) {
+            Some(open) if open.by_lives || last_count(&open.workload) == replicas => {}
+            Some(open) => open.workload.changes.push((at, replicas)),
             None => {
                 // Other Pods take the place of those that were.
                 self.end(&key, at);
@@ -157,7 +182,8 @@ impl Reader {
                     replicas,
                     ..workload
                 };
-                self.open.insert(key, workload);
+                let open = Open { workload, by_lives };
+                self.open.insert(key, open);
             }
         }
     }
@@ -169,17 +195,31 @@ impl Reader {
     }
 
     fn end(&mut self, key: &Key, at: SignedDuration) {
-        if let Some(mut workload) = self.open.remove(key) {
+        if let Some(open) = self.open.remove(key) {
+            let mut workload = self.lived(key, open, at);
             workload.changes.push((at, 0));
             self.done.push(workload);
         }
     }
 
-    fn finish(self) -> Vec<Workload> {
-        self.done
-            .into_iter()
-            .chain(self.open.into_values())
-            .collect()
+    /// The workload as its Pods lived until its object went.
+    fn lived(&self, key: &Key, open: Open, until: SignedDuration) -> Workload {
+        let Open {
+            mut workload,
+            by_lives,
+        } = open;
+        if by_lives {
+            workload.changes = self.lives.changes(key, workload.arrival, until);
+        }
+        workload
+    }
+
+    fn finish(mut self) -> Vec<Workload> {
+        let mut workloads = std::mem::take(&mut self.done);
+        for (key, open) in std::mem::take(&mut self.open) {
+            workloads.push(self.lived(&key, open, SignedDuration::MAX));
+        }
+        workloads
     }
 
     /// The object's Pod template.
@@ -265,14 +305,29 @@ mod tests {
     }
 
     fn trace(version: u16, events: &Value) -> Vec<u8> {
-        let trace = json!({
-            "version": version,
-            "config": {"trackedObjects": {"apps/v1.Deployment": {"podSpecTemplatePath": "/spec/template"}}},
-            "events": events,
-            "index": {"apps/v1.Deployment": {"shop/web": 1}},
-            "pod_lifecycles": {},
-        });
-        rmp_serde::to_vec_named(&trace).unwrap()
+        trace_with_lives(version, events, &[])
+    }
+
+    /// What SimKube writes of one owner's Pods: the owner as a pair, and each Pod under its hash.
+    type Lives<'a> = ((&'a str, &'a str), BTreeMap<u64, Value>);
+
+    fn trace_with_lives(version: u16, events: &Value, lives: &[Lives<'_>]) -> Vec<u8> {
+        #[derive(serde::Serialize)]
+        struct Written<'a> {
+            version: u16,
+            config: Value,
+            events: &'a Value,
+            index: Value,
+            pod_lifecycles: BTreeMap<(&'a str, &'a str), BTreeMap<u64, Value>>,
+        }
+        let written = Written {
+            version,
+            config: json!({"trackedObjects": {"apps/v1.Deployment": {"podSpecTemplatePath": "/spec/template"}}}),
+            events,
+            index: json!({"apps/v1.Deployment": {"shop/web": 1}}),
+            pod_lifecycles: lives.iter().cloned().collect(),
+        };
+        rmp_serde::to_vec_named(&written).unwrap()
     }
 
     fn read(bytes: &[u8]) -> Result<Scenario, SimkubeError> {
@@ -311,6 +366,64 @@ mod tests {
         assert_eq!(first.demand[Resource::NetworkIo].get(), 10_000_000);
         assert_eq!(first.usage.idle[Resource::Cpu].get(), 100);
         assert_eq!(scenario.nodes, Scenario::mixed().nodes);
+    }
+
+    #[test]
+    fn pods_that_end_by_themselves_live_as_they_were_recorded() {
+        let mut job = object("Job", "report", 0, "200m");
+        job["apiVersion"] = json!("batch/v1");
+        job["spec"]["parallelism"] = json!(3);
+        job["spec"].as_object_mut().unwrap().remove("replicas");
+        let mut unrecorded = job.clone();
+        unrecorded["metadata"]["name"] = json!("unrecorded");
+        let web = object("Deployment", "web", 2, "200m");
+        let gone = json!({"kind": "Job", "metadata": {"name": "report", "namespace": "shop"}});
+        let events = json!([
+            {"ts": 1000, "applied_objs": [job, unrecorded, web], "deleted_objs": []},
+            {"ts": 1010, "applied_objs": [job], "deleted_objs": []},
+            {"ts": 1500, "applied_objs": [], "deleted_objs": [gone]},
+        ]);
+        let of_one = |lives: Value| BTreeMap::from([(1, lives)]);
+        let lives = [
+            (
+                ("batch/v1.Job", "shop/report"),
+                BTreeMap::from([
+                    (
+                        17,
+                        json!([{"Finished": [990, 1100]}, {"Finished": [1000, 1200]}, "Empty"]),
+                    ),
+                    // Beyond what a signed integer holds, as hashes are.
+                    (
+                        u64::MAX,
+                        json!([{"Finished": [1100, 1300]}, {"Running": 1400}]),
+                    ),
+                ]),
+            ),
+            (
+                ("apps/v1.Deployment", "shop/web"),
+                of_one(json!([{"Finished": [1000, 1001]}])),
+            ),
+        ];
+        let scenario = read(&trace_with_lives(2, &events, &lives)).unwrap();
+        let second = |second: i64| SignedDuration::from_secs(second - 1000 + 60);
+        let told = scenario.workloads.iter().map(|workload| {
+            let changes = workload.changes.clone();
+            (&*workload.name, workload.replicas, changes)
+        });
+        let report = vec![
+            (second(1200), 1),
+            (second(1300), 0),
+            (second(1400), 1),
+            (second(1500), 0),
+        ];
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                ("report", 2, report),
+                ("web", 2, vec![]),
+                ("unrecorded", 3, vec![]),
+            ]
+        );
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub(crate) use rustix::process::Signal;
 
 use super::wait::eventually;
 
+/// The ticks of a second in which Linux tells a process's time, on every machine.
+const TICKS: f64 = 100.0;
+
 /// A program that runs as a child process.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -67,6 +70,17 @@ impl Process {
             self.ended().ok_or_else(|| "still running".to_owned())
         })
         .await
+    }
+
+    /// The seconds of a processor that it has taken so far.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = std::fs::read_to_string(path).unwrap_or_default();
+        // The name, in parentheses, may hold anything; of the fields after it, these are of user and system.
+        let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: f64 = ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+        ticks / TICKS
     }
 
     /// Panics with the end of the log if the process has ended.

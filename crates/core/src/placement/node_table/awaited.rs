@@ -32,6 +32,8 @@ pub(super) struct Awaited {
 pub(super) struct AwaitedPod {
     pub(super) name: PodName,
     pub(super) demand: Resources<Amount>,
+    /// True where volumes or devices may have to be made for it before it is bound.
+    pub(super) provisions: bool,
     /// When it was asked about, while the watch has not shown it.
     pub(super) unseen_since: Option<Timestamp>,
     /// The node that it preempted others on.
@@ -63,6 +65,17 @@ impl AwaitedPod {
             (None, false) => Some(ChoiceEnd::Unbound),
             // It may have been refused elsewhere, so that nothing was chosen.
             (Some(_), false) => None,
+        }
+    }
+
+    /// Counts it on the one node that it most likely gets, and as possible on no other any more.
+    pub(super) fn trust_guess(&mut self) {
+        if let Some(doubt) = self
+            .choice
+            .as_mut()
+            .and_then(|choice| choice.doubt.as_mut())
+        {
+            *doubt = Near::default();
         }
     }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::NodeTable;
 use super::awaited::{AwaitedPod, Choice};
 use super::choices::ChoiceTally;
 use super::near::Near;
 use super::pod::PodFacts;
-use super::{NodeTable, Settings};
 
 /// True once `limit` has passed. A request may have read its time just before `since`; only a clock
 /// that was set back lies further behind, and nothing may count for ever by it.
@@ -49,7 +49,12 @@ impl NodeTable {
 
     /// Counts a Pod that was asked about on the node that was scored highest for it, and tells the
     /// set which others it may get, until kube-scheduler's notice or the binding is seen, it is asked
-    /// about again, or the time of [`Settings::unnoticed`] or [`Settings::provisional`] has passed.
+    /// about again, or its time has passed: that of [`Settings::unnoticed`] or [`Settings::provisional`], or of
+    /// [`Settings::provisioning`] where its volumes or devices may have to be made first, on the one node.
+    ///
+    /// [`Settings::unnoticed`]: super::Settings::unnoticed
+    /// [`Settings::provisional`]: super::Settings::provisional
+    /// [`Settings::provisioning`]: super::Settings::provisioning
     pub fn place(&mut self, uid: &str, node: &str, near: Near, now: Timestamp) {
         self.choose(uid, node, Some(near), now);
     }
@@ -76,11 +81,13 @@ impl NodeTable {
         let mut pod = self.take_awaited(uid, now).unwrap_or_else(|| AwaitedPod {
             name: facts.name.clone(),
             demand: facts.demand,
+            provisions: facts.provisions,
             unseen_since: Some(now),
             nominated: None,
             choice: None,
         });
         pod.demand = facts.demand;
+        pod.provisions = facts.provisions;
         change(&mut pod, nominated);
         self.await_pod(uid, pod, now);
     }
@@ -119,27 +126,37 @@ impl NodeTable {
             let Some(mut pod) = self.take_awaited(&uid, now) else {
                 continue;
             };
-            let Settings {
-                unnoticed,
-                provisional,
-                ..
-            } = self.settings;
-            let hurry = pod.doubt().is_some() && self.awaited.has_notices;
-            let limit = if hurry { unnoticed } else { provisional };
-            if pod
-                .choice
-                .as_ref()
-                .is_some_and(|choice| is_over(choice.since, now, limit))
-            {
+            let expected = self.expected_within(&pod);
+            let is_late = |limit| {
+                let choice = pod.choice.as_ref();
+                choice.is_some_and(|choice| is_over(choice.since, now, limit))
+            };
+            let limit = if pod.doubt().is_some() && pod.provisions {
+                expected.max(self.settings.provisioning)
+            } else {
+                expected
+            };
+            if is_late(limit) {
                 if let Some(end) = pod.end(false) {
                     self.awaited.ended.count(end, now);
                 }
                 pod.choice = None;
+            } else if is_late(expected) {
+                pod.trust_guess();
             }
-            let lost = |since| is_over(since, now, provisional);
+            let lost = |since| is_over(since, now, self.settings.provisional);
             if pod.node().is_some() || !pod.unseen_since.is_some_and(lost) {
                 self.await_pod(&uid, pod, now);
             }
+        }
+    }
+
+    /// The time in which a Pod's notice or binding is to be seen, unless something has to be made for it first.
+    fn expected_within(&self, pod: &AwaitedPod) -> SignedDuration {
+        if pod.doubt().is_some() && self.awaited.has_notices {
+            self.settings.unnoticed
+        } else {
+            self.settings.provisional
         }
     }
 

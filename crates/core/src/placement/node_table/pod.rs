@@ -32,6 +32,9 @@ pub struct PodFacts<'a> {
     /// True where it shares the network of its node, so that what is measured of its network is
     /// the whole node's.
     pub host_network: bool,
+    /// True where volumes or devices may have to be made for it between the choice of its node and its
+    /// binding.
+    pub provisions: bool,
 }
 
 impl<'a> PodFacts<'a> {
@@ -48,6 +51,7 @@ impl<'a> PodFacts<'a> {
             finished: None,
             terminating: false,
             host_network: false,
+            provisions: false,
         }
     }
 }

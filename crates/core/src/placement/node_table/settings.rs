@@ -29,6 +29,9 @@ pub struct Settings {
     pub provisional: SignedDuration,
     /// The same where kube-scheduler's notices have been coming, and none has for this Pod.
     pub unnoticed: SignedDuration,
+    /// The time for which a Pod counts on the node that was proposed for it where volumes or devices may have
+    /// to be made before kube-scheduler tells of it.
+    pub provisioning: SignedDuration,
     /// The time for which a bound Pod counts that does not start, for example because its image
     /// does not exist.
     pub unstarted: SignedDuration,
@@ -46,6 +49,9 @@ impl Default for Settings {
             disk_max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
             unnoticed: SignedDuration::from_secs(2),
+            // Clouds mostly make a volume within a minute; a Pod that is given up meanwhile is asked about
+            // anew.
+            provisioning: SignedDuration::from_mins(2),
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),

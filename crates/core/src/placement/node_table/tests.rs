@@ -229,6 +229,7 @@ impl Pod {
             first_started: self.started.map(at),
             terminating: false,
             host_network: false,
+            provisions: false,
         }
     }
 }

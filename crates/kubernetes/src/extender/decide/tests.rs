@@ -351,6 +351,47 @@ fn of_twins_one_stands_a_point_above_the_other_and_both_are_told() {
 }
 
 #[test]
+fn small_differences_of_measurement_count_only_for_what_requests_do_not_tell() {
+    let mut table = table(&[("a", 204), ("b", 200), ("c", 600)]);
+    let name = PodName::new("shop", "sibling");
+    let asked = Resources::new([10, 10, 0, 0, 0].map(Amount::new));
+    // On b, where a little less is measured, stands a Pod like the next one.
+    let sibling = PodFacts {
+        first_started: Some(Timestamp::MIN),
+        started: Some(Timestamp::MIN),
+        ..PodFacts::on(&name, Some("b"), asked)
+    };
+    table.apply_pod("2", &sibling, NOW);
+    let snapshot = snapshot_of(&table);
+    let mut silent = plain();
+    silent["spec"]["containers"][0]["resources"]["requests"] =
+        json!({"cpu": "10m", "memory": "10"});
+    let mut telling = silent.clone();
+    telling["metadata"]["annotations"] = json!({"evenkeel.dev/network-io": "10"});
+    let with = |significance| Policy {
+        scoring: Scoring {
+            normalization: Normalization::Joint,
+            significance,
+        },
+        ..policy()
+    };
+    for (pod, significance, best) in [
+        (&silent, 0.05, "a"),
+        (&telling, 0.05, "b"),
+        // Four thousandths of utilisation are no small difference any more.
+        (&silent, 0.01, "b"),
+        (&silent, 0.0, "b"),
+    ] {
+        let policy = with(significance);
+        let body = body(pod, &["a", "b", "c"]);
+        let request = Request::parse(&body).unwrap();
+        let found = prioritize(&request, &call(&snapshot, &policy));
+        let found = found.best.map(|at| &*request.names[at]);
+        assert_eq!(found, Some(best), "{pod} {significance}");
+    }
+}
+
+#[test]
 fn the_twin_that_a_pod_may_have_gone_to_is_not_overfilled_by_the_next_one() {
     let policy = policy();
     let mut large = plain();

@@ -306,6 +306,7 @@ const fn facts(name: &PodName, demand: Resources<Amount>) -> PodFacts<'_> {
         started: None,
         finished: None,
         host_network: false,
+        provisions: false,
         terminating: false,
     }
 }

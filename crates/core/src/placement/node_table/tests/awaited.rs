@@ -73,6 +73,47 @@ fn a_choice_that_no_notice_follows_counts_shorter_once_notices_have_been_coming(
 }
 
 #[test]
+fn a_pod_whose_volumes_are_made_first_counts_on_its_node_until_they_are() {
+    let mut table = table();
+    table.wait("0", &waiting("told", None, 0).facts(), at(0));
+    assert!(table.notice("0", "a", at(0)), "notices have been coming");
+    let on_b = near(&table, &["b"]);
+    let plain = Pod::bound("plain", "a", 10);
+    let choose = |table: &mut NodeTable, uid: &str, demand, second| {
+        let pod = waiting("p", None, demand);
+        let facts = PodFacts {
+            provisions: true,
+            ..pod.facts()
+        };
+        table.ask(uid, &facts, at(second));
+        // The watch shows what was asked about.
+        table.wait(uid, &facts, at(second));
+        table.place(uid, "a", on_b.clone(), at(second));
+    };
+    place_near(&mut table, "1", &plain, on_b.clone(), at(0));
+    choose(&mut table, "2", 300, 0);
+    table.advance(at(1));
+    assert_eq!((load(&table, "a"), possible(&table, "b")), (310, 310));
+    table.advance(at(2));
+    assert_eq!(load(&table, "a"), 300, "the other one came to nothing");
+    assert!(!table.nodes().is_in_doubt(), "on the one node alone");
+    table.advance(at(119));
+    assert_eq!(load(&table, "a"), 300);
+    assert!(table.notice("2", "b", at(119)), "made at last");
+    assert_eq!((load(&table, "a"), load(&table, "b")), (0, 300));
+    table.apply_pod("2", &Pod::bound("p", "b", 300).facts(), at(119));
+
+    choose(&mut table, "3", 200, 120);
+    choose(&mut table, "4", 50, 120);
+    table.advance(at(239));
+    assert_eq!(load(&table, "a"), 250);
+    ask_again(&mut table, "3", at(239));
+    assert_eq!(load(&table, "a"), 50, "asked again, it went nowhere");
+    table.advance(at(240));
+    assert_eq!(load(&table, "a"), 0, "nothing is waited for so long");
+}
+
+#[test]
 fn the_ends_of_choices_are_counted_by_what_was_told_of_them() {
     let mut table = table();
     let bound = |table: &mut NodeTable, uid: &str, told: bool, seconds| {
