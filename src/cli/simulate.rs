@@ -4,6 +4,7 @@
 //! are the code that it runs. What comes out are means with their confidence intervals, so that a
 //! difference that is chance does not look like one.
 
+mod frontier;
 mod picture;
 mod report;
 mod table;
@@ -35,6 +36,7 @@ Examples:
   evenkeel simulate --scenario mine.yaml --set scheduling.headroom=0.7
   evenkeel simulate --scenario examples/scenarios/simulate/ds-hpa-day.yaml --policy default --scaling hpa,ds-hpa
   evenkeel simulate --scenario nodes.yaml --simkube trace.mp --load-factor 0.6
+  evenkeel simulate --scenario examples/scenarios/simulate/portraits.yaml --frontier --seeds 5 -o table -o ways.svg
 
 A scenario is a file as `evenkeel dev` reads it (examples/README.md names the fields), with a section for
 this command, of which every field may be left out:
@@ -58,7 +60,8 @@ this command, of which every field may be left out:
     assumed: [what the source is silent about]
 
 Workloads with `traffic` and `scale.cpu` have as many replicas as their HPA would give them, the same for all
-policies; `past` of the scenario is what teaches forecasts. Response times are of a model: each ready replica
+policies, or those that the providers of `scale.portraitProviders` ask for; `past` of the scenario is what teaches
+forecasts. Response times are of a model: each ready replica
 is a queue that serves perReplica requests a second. Spread is the standard deviation of the nodes' utilisation, its mean over time, in points of a
 percent; peak the highest utilisation of any node. With several seeds each figure is a mean, and after ±
 stands half of its 95 % confidence interval by Student's distribution. The same seeds give the same output.";
@@ -94,7 +97,7 @@ pub(super) struct Args {
     first_seed: u64,
 
     /// Ways of scaling to compare: hpa, tes (floors by triple exponential smoothing with fixed factors), ds-hpa,
-    /// auto (as Evenkeel is shipped); placement is compared under each
+    /// auto (as Evenkeel is shipped), portraits (those of the scenario); placement is compared under each
     #[arg(
         long,
         value_name = "NAME",
@@ -102,6 +105,11 @@ pub(super) struct Args {
         default_value = "hpa"
     )]
     scaling: Vec<Scaling>,
+
+    /// Compare ways of scaling and place nothing: the portraits of the scenario, each kind alone and several
+    /// together, beside the plain HPA at its own target and at lower ones
+    #[arg(long, conflicts_with_all = ["policy", "simkube", "scaling"])]
+    frontier: bool,
 
     #[command(flatten)]
     config: ConfigArgs,
@@ -121,6 +129,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         seeds,
         first_seed,
         scaling,
+        frontier,
         config,
         output,
     } = args;
@@ -134,6 +143,10 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
             output_file::check(path)?;
         }
     }
+    let seeds: Vec<u64> = (first_seed..first_seed.saturating_add(seeds)).collect();
+    if frontier {
+        return frontier::run(&scenario, &seeds, output);
+    }
     let own = OwnSettings {
         policy: config.policy,
         balances_scale_in: config.cluster.balances_scale_in,
@@ -142,7 +155,6 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let line = own.policy.headroom;
     let begin = |scaling: &Scaling| Comparison::new(scenario.clone(), *scaling, own.clone(), line);
     let comparisons = in_parallel(cores(), &distinct(&Scaling::ALL, &scaling), begin, |_| ());
-    let seeds: Vec<u64> = (first_seed..first_seed.saturating_add(seeds)).collect();
     let policies = distinct(&PolicyName::ALL, &policy);
     let simulated = simulate(&comparisons, &policies, &seeds, line.get());
     for wanted in output {
@@ -192,6 +204,20 @@ fn simulate(
         .iter()
         .flat_map(|&entrant| seeds.iter().map(move |&seed| (entrant, seed)));
     let jobs: Vec<((&Comparison, PolicyName), u64)> = jobs.collect();
+    let work = |((comparison, policy), seed): &((&Comparison, PolicyName), u64)| {
+        comparison.run(*policy, *seed)
+    };
+    let mut runs = in_parallel_with_bar(&jobs, work).into_iter();
+    let policies = entrants.into_iter().filter_map(|(comparison, policy)| {
+        let summaries: Vec<Summary> = runs.by_ref().take(seeds.len()).collect();
+        PolicyReport::of(policy, comparison.scaling(), &summaries)
+    });
+    let policies = policies.collect();
+    Simulated::of(comparisons, policies, seeds, line)
+}
+
+/// Does all jobs on all cores, and shows how far it is.
+fn in_parallel_with_bar<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sync) -> Vec<T> {
     let bar = Mutex::new(Bar::new(true));
     let all = count_as_f64(jobs.len());
     let told = |done: usize| {
@@ -200,17 +226,9 @@ fn simulate(
             bar.tell(count_as_f64(done) / all, "");
         }
     };
-    let work = |((comparison, policy), seed): &((&Comparison, PolicyName), u64)| {
-        comparison.run(*policy, *seed)
-    };
-    let mut runs = in_parallel(cores(), &jobs, work, told).into_iter();
+    let done = in_parallel(cores(), jobs, work, told);
     if let Ok(mut bar) = bar.lock() {
         bar.finish();
     }
-    let policies = entrants.into_iter().filter_map(|(comparison, policy)| {
-        let summaries: Vec<Summary> = runs.by_ref().take(seeds.len()).collect();
-        PolicyReport::of(policy, comparison.scaling(), &summaries)
-    });
-    let policies = policies.collect();
-    Simulated::of(comparisons, policies, seeds, line)
+    done
 }

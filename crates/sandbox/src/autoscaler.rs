@@ -83,18 +83,7 @@ impl Autoscaler {
         pods: &[PodFacts],
         readings: &Readings,
     ) -> Recommendation {
-        // As in the status of a Deployment.
-        let staying = pods.iter().filter(|pod| !pod.deleted);
-        let observed = Observed {
-            scale: Ok(Scale {
-                spec_replicas: current,
-                status_replicas: i32::try_from(staying.count()).unwrap_or(i32::MAX),
-                selector: SELECTOR,
-                pods: Ok(pods),
-                autoscalers: &[],
-            }),
-            readings,
-        };
+        let observed = observed(current, pods, readings);
         let (controller, memory) = (&self.controller, &mut self.memory);
         let step = hpa::reconcile(controller, &self.hpa, &observed, memory, date(at));
         let Outcome { status, action, .. } = step.written(memory);
@@ -108,6 +97,23 @@ impl Autoscaler {
         };
         self.hpa.status = status;
         recommendation
+    }
+}
+
+/// What an HPA sees of a workload with `current` replicas, the Pods that there are and their measurements.
+#[must_use]
+pub fn observed<'a>(current: i32, pods: &'a [PodFacts], readings: &'a Readings) -> Observed<'a> {
+    // As in the status of a Deployment.
+    let staying = pods.iter().filter(|pod| !pod.deleted);
+    Observed {
+        scale: Ok(Scale {
+            spec_replicas: current,
+            status_replicas: i32::try_from(staying.count()).unwrap_or(i32::MAX),
+            selector: SELECTOR,
+            pods: Ok(pods),
+            autoscalers: &[],
+        }),
+        readings,
     }
 }
 

@@ -34,6 +34,7 @@ mod ordinals;
 pub mod parallel;
 pub mod parts;
 mod placement;
+pub mod portraits;
 pub mod prometheus;
 pub mod recorder;
 pub mod scenario;

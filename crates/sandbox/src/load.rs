@@ -36,7 +36,10 @@ pub struct Served {
 /// How the requests at a time of the trace are shared among `ready` replicas.
 #[must_use]
 pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
-    let offered = traffic.peak * traffic.trace.share(at.saturating_add(traffic.offset));
+    let surges = traffic.surges.iter().map(|surge| surge.times_at(at));
+    let times: f64 = surges.product();
+    let share = traffic.trace.share(at.saturating_add(traffic.offset));
+    let offered = traffic.peak * share * times;
     let capacity = f64::from(ready) * traffic.per_replica;
     let served = offered.min(capacity);
     Served {
@@ -142,7 +145,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_request_is_served_or_lost(ready in 0_u32..50, seconds in 0_i64..1_000_000) {
-            let traffic = Traffic { peak: 900.0, per_replica: 40.0, trace: Trace::web(), offset: SignedDuration::ZERO };
+            let traffic = Traffic { peak: 900.0, per_replica: 40.0, trace: Trace::web(), offset: SignedDuration::ZERO, surges: Vec::new(), noise: 0.0 };
             let at = SignedDuration::from_secs(seconds);
             let served = serve(&traffic, at, ready);
             let sum = served.each * f64::from(ready) + served.lost;

@@ -9,8 +9,10 @@ pub mod faults;
 mod file;
 mod model;
 mod past;
+mod portraits;
 pub mod simkube;
 pub mod simulation;
+mod surge;
 pub mod trace;
 mod values;
 
@@ -18,6 +20,7 @@ use std::path::Path;
 
 pub use self::error::ScenarioError;
 pub use self::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
+pub use self::surge::Surge;
 
 /// The scenario of a run that names none.
 const MIXED: &str = include_str!("../../../examples/scenarios/mixed.yaml");

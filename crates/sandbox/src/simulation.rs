@@ -6,6 +6,7 @@
 //! together.
 
 mod agenda;
+pub mod frontier;
 pub mod interval;
 mod monitoring;
 mod pods;
@@ -14,6 +15,7 @@ mod policy;
 pub mod replicas;
 pub mod responses;
 mod run;
+mod scaled;
 mod scheduler;
 mod subject;
 

@@ -11,6 +11,7 @@ mod knowledge;
 mod noise;
 mod parts;
 mod past;
+mod portrayed;
 mod replay;
 mod replicas;
 mod seen;
@@ -21,7 +22,9 @@ mod tick;
 pub use knowledge::{Knowledge, LearnOwn, minutes_of};
 pub use noise::with_noise;
 pub use parts::PART;
-pub use replay::{Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay};
+pub use replay::{
+    Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_portraits,
+};
 pub use settings::{Edges, Expected, Forecasts, GRID, Target};
 
 use jiff::Timestamp;
@@ -31,7 +34,7 @@ use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::units::count_as_f64;
-use forecasting::FloorForecaster;
+use forecasting::Forecaster;
 use replicas::ScaledPods;
 use side::{Passed, Side, Tick};
 
@@ -71,10 +74,10 @@ pub fn run(
     load: &Series,
     progress: &mut dyn FnMut(f64),
 ) -> Outcome {
-    let (initial, own) = (target.initial(load), target.capacity.target());
-    let mut forecaster = FloorForecaster::new(target, models, Risk::default());
-    let mut plain = Side::new(target, initial, own);
-    let mut evenkeel = Side::new(target, initial, own);
+    let own = target.capacity.target();
+    let mut forecaster = Forecaster::floors(target, models, Risk::default());
+    let mut plain = Side::new(target, load, own);
+    let mut evenkeel = Side::new(target, load, own);
     let mut points = Vec::with_capacity(load.values().len());
     for tick in ticks(load, progress) {
         let Passed {
@@ -104,7 +107,7 @@ pub fn run(
 /// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
 #[must_use]
 pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
-    let mut plain = Side::new(target, target.initial(load), target.capacity.target());
+    let mut plain = Side::new(target, load, target.capacity.target());
     let mut quiet = |_| ();
     let all = ticks(load, &mut quiet);
     let replicas = all.map(|tick| plain.tick(&tick, None).replicas).collect();
@@ -115,7 +118,7 @@ pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
 /// the one before.
 #[must_use]
 pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cost {
-    let mut side = ScaledPods::new(target, target.initial(load), target.capacity.target());
+    let mut side = ScaledPods::new(target, load, target.capacity.target());
     let counts = replicas.iter().copied().chain(std::iter::repeat(None));
     for (tick, count) in ticks(load, &mut |_| ()).zip(counts) {
         if let Some(count) = count {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use evenkeel_core::units::{Resource, count_as_f64};
+use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::interval::Estimate;
 use evenkeel_sandbox::simulation::policies::PolicyName;
 use evenkeel_sandbox::simulation::replicas::Scaling;
@@ -85,7 +86,6 @@ impl Simulated {
         line: f64,
     ) -> Self {
         let scenario = comparisons[0].scenario();
-        let background = scenario.simulation.background.clone();
         let scalings = comparisons.iter().filter_map(ScalingReport::of);
         Self {
             scenario: scenario.name.clone(),
@@ -93,13 +93,20 @@ impl Simulated {
             duration_seconds: scenario.simulation.duration.as_secs_f64(),
             seeds: seeds.to_vec(),
             line,
-            background: Background {
-                source: background.source,
-                reported: background.reported,
-                assumed: background.assumed,
-            },
+            background: Background::of(scenario),
             scalings: scalings.collect(),
             policies,
+        }
+    }
+}
+
+impl Background {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let background = scenario.simulation.background.clone();
+        Self {
+            source: background.source,
+            reported: background.reported,
+            assumed: background.assumed,
         }
     }
 }

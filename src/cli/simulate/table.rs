@@ -65,27 +65,14 @@ impl Simulated {
     /// What was simulated, and what is behind it.
     fn print_head(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let hours = self.duration_seconds / 3600.0;
-        let runs = match self.seeds.len() {
-            1 => "1 seed".to_owned(),
-            count => format!("{count} seeds, means ± half of the 95 % interval"),
-        };
         let title = format!(
-            "{}: {} nodes, {hours:.1} h, {runs}",
-            self.scenario, self.nodes
+            "{}: {} nodes, {hours:.1} h, {}",
+            self.scenario,
+            self.nodes,
+            runs(&self.seeds)
         );
         writeln!(to, "{}", style.emphasis(&title))?;
-        let Background {
-            source,
-            reported,
-            assumed,
-        } = &self.background;
-        let source = source.iter().map(|line| ("Source", line));
-        let reported = reported.iter().map(|line| ("Reported", line));
-        let assumed = assumed.iter().map(|line| ("Assumed", line));
-        for (name, line) in source.chain(reported).chain(assumed) {
-            writeln!(to, "{name}: {line}")?;
-        }
-        Ok(())
+        self.background.print(to)
     }
 
     /// A row for each way of scaling.
@@ -149,7 +136,7 @@ impl Simulated {
         };
         for (policy, row) in self.policies.iter().zip(&rows) {
             let cells = row.iter().enumerate().map(|(column, estimate)| {
-                let cell = right(told(*estimate));
+                let cell = right(told(*estimate, 1));
                 if estimate.mean <= least(column) + SHOWN {
                     style.good(cell)
                 } else {
@@ -208,21 +195,48 @@ impl Simulated {
         };
         Some(format!(
             "{what} ({} against {} of {}{chance})",
-            told(own),
-            told(least),
+            told(own, 1),
+            told(least, 1),
             best.policy
         ))
     }
 }
 
-fn right(text: impl Into<String>) -> Cell {
+impl Background {
+    /// A line for each thing that is behind a scenario.
+    pub(super) fn print(&self, to: &mut dyn Write) -> io::Result<()> {
+        let Self {
+            source,
+            reported,
+            assumed,
+        } = self;
+        let source = source.iter().map(|line| ("Source", line));
+        let reported = reported.iter().map(|line| ("Reported", line));
+        let assumed = assumed.iter().map(|line| ("Assumed", line));
+        for (name, line) in source.chain(reported).chain(assumed) {
+            writeln!(to, "{name}: {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How many runs there were, and what stands in the tables of several.
+pub(super) fn runs(seeds: &[u64]) -> String {
+    match seeds.len() {
+        1 => "1 seed".to_owned(),
+        count => format!("{count} seeds, means ± half of the 95 % interval"),
+    }
+}
+
+pub(super) fn right(text: impl Into<String>) -> Cell {
     Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
-fn told(estimate: Estimate) -> String {
+/// A mean with its margin, with so many digits behind the point.
+pub(super) fn told(estimate: Estimate, digits: usize) -> String {
     let Estimate { mean, margin95 } = estimate;
     match margin95 {
-        Some(margin) => format!("{mean:.1} ± {margin:.1}"),
-        None => format!("{mean:.1}"),
+        Some(margin) => format!("{mean:.digits$} ± {margin:.digits$}"),
+        None => format!("{mean:.digits$}"),
     }
 }

@@ -119,5 +119,6 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         scale: None,
         annotations: BTreeMap::new(),
         scale_annotations: BTreeMap::new(),
+        portraits: None,
     }
 }

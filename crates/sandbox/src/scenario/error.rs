@@ -16,6 +16,9 @@ pub enum ScenarioError {
         /// The fault in it, and where.
         why: String,
     },
+    /// Portraits whose spec is not accepted, with its own path.
+    #[error("{path}: {why}")]
+    Portraits { path: String, why: String },
     /// A value that is not accepted.
     #[error("{path}: {given:?} is not accepted: {accepted}")]
     Value {
@@ -34,6 +37,7 @@ impl ScenarioError {
         match self {
             Self::Malformed(_) => "Malformed",
             Self::Trace { .. } => "TraceRefused",
+            Self::Portraits { .. } => "PortraitsRefused",
             Self::Value { .. } => "ValueRefused",
         }
     }

@@ -14,7 +14,9 @@ use super::error::ScenarioError;
 use super::faults::{self, Fault, FaultError};
 use super::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
 use super::past;
+use super::portraits::Written;
 use super::simulation::{self, SimulationFile};
+use super::surge::SurgeFile;
 use super::values::{amounts, duration, optional, percentage, refused, told};
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
@@ -111,6 +113,10 @@ struct TrafficFile {
     trace: Option<PathBuf>,
     #[serde(default)]
     offset: Option<Text>,
+    #[serde(default)]
+    surges: Vec<SurgeFile>,
+    #[serde(default)]
+    noise: f64,
 }
 
 #[derive(Deserialize)]
@@ -124,10 +130,22 @@ struct ScaleFile {
     requests_per_second: Option<u32>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    portrait_providers: Vec<Value>,
+    #[serde(default)]
+    behavior: Option<Value>,
 }
 
 /// Gives the text of a file that a scenario names.
 type Traces<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
+
+/// What the traffic of all workloads has in common.
+#[derive(Clone, Copy)]
+struct Requests<'a> {
+    traces: Traces<'a>,
+    /// Where in the traces the run begins.
+    begin: SignedDuration,
+}
 
 impl FromStr for Scenario {
     type Err = ScenarioError;
@@ -156,8 +174,12 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
     if nodes.is_empty() {
         return Err(refused("nodes", "[]", "at least one node"));
     }
-    let workload = |file: WorkloadFile, path: &str| file.check(path, traces);
     let trace_offset = optional("traceOffset", trace_offset)?;
+    let requests = Requests {
+        traces,
+        begin: trace_offset,
+    };
+    let workload = |file: WorkloadFile, path: &str| file.check(path, requests);
     let past = past::within(trace_offset, optional("past", past)?)?;
     Ok(Scenario {
         name,
@@ -231,7 +253,7 @@ impl NodeFile {
 }
 
 impl WorkloadFile {
-    fn check(self, path: &str, traces: Traces<'_>) -> Result<Workload, ScenarioError> {
+    fn check(self, path: &str, requests: Requests<'_>) -> Result<Workload, ScenarioError> {
         let Self {
             name,
             namespace,
@@ -243,13 +265,21 @@ impl WorkloadFile {
             startup,
             shutdown,
             traffic,
-            scale,
+            mut scale,
             annotations,
         } = self;
         let below = |field: &str| format!("{path}.{field}");
-        let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), traces));
+        let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), requests));
         let scale_annotations = scale.as_ref().map(|scale| scale.annotations.clone());
-        let scale = scale.map(|scale| scale.check(&below("scale")));
+        let written = scale.as_mut().map(|scale| Written {
+            providers: std::mem::take(&mut scale.portrait_providers),
+            behavior: scale.behavior.take(),
+        });
+        let scale = scale
+            .map(|scale| scale.check(&below("scale")))
+            .transpose()?;
+        let portraits = written.zip(scale);
+        let portraits = portraits.map(|(written, scale)| written.check(scale, &below("scale")));
         Ok(Workload {
             name,
             namespace,
@@ -262,9 +292,10 @@ impl WorkloadFile {
             startup: startup.check(&below("startup"))?,
             shutdown: shutdown.map_or(Ok(SHUTDOWN), |text| duration(&below("shutdown"), &text))?,
             traffic: traffic.transpose()?,
-            scale: scale.transpose()?,
+            scale,
             annotations,
             scale_annotations: scale_annotations.unwrap_or_default(),
+            portraits: portraits.transpose()?.flatten().map(Arc::new),
         })
     }
 }
@@ -309,13 +340,19 @@ impl StartupFile {
 }
 
 impl TrafficFile {
-    fn check(self, path: &str, traces: Traces<'_>) -> Result<Traffic, ScenarioError> {
+    fn check(self, path: &str, requests: Requests<'_>) -> Result<Traffic, ScenarioError> {
         let Self {
             peak,
             per_replica,
             trace,
             offset,
+            surges,
+            noise,
         } = self;
+        if !(0.0..=1.0).contains(&noise) {
+            let accepted = "a share from 0 to 1";
+            return Err(refused(&format!("{path}.noise"), noise, accepted));
+        }
         for (field, rate) in [("peak", peak), ("perReplica", per_replica)] {
             if !(rate.is_finite() && rate > 0.0) {
                 let accepted = "requests per second above zero";
@@ -323,7 +360,7 @@ impl TrafficFile {
             }
         }
         let named = |file: PathBuf| {
-            let text = traces(&file);
+            let text = (requests.traces)(&file);
             let parsed = text.and_then(|text| {
                 let trace = text.parse::<Trace>();
                 trace.map_err(|error| error.to_string())
@@ -342,6 +379,10 @@ impl TrafficFile {
                 None => Trace::web(),
             },
             offset: optional(&format!("{path}.offset"), offset)?,
+            surges: numbered(surges, &format!("{path}.surges"), |surge, path| {
+                surge.check(path, requests.begin)
+            })?,
+            noise,
         })
     }
 }
@@ -354,6 +395,8 @@ impl ScaleFile {
             cpu,
             requests_per_second,
             annotations: _,
+            portrait_providers: _,
+            behavior: _,
         } = self;
         if min == 0 || max < min {
             let accepted = "at least 1, and max at least min";

@@ -8,10 +8,12 @@ use kube::api::DynamicObject;
 
 use super::faults::Fault;
 use super::simulation::Simulation;
+use super::surge::Surge;
 use super::trace::Trace;
+use crate::portraits::Portraits;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Scenario {
     /// The name of the scenario.
     pub name: String,
@@ -43,7 +45,7 @@ pub struct NodeShape {
 }
 
 /// Replicas of one kind of Pod.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Workload {
     /// The name of the Deployment.
     pub name: String,
@@ -72,6 +74,8 @@ pub struct Workload {
     pub scale: Option<Scale>,
     /// The annotations of that.
     pub scale_annotations: BTreeMap<String, String>,
+    /// The providers that may have a say in its replicas instead.
+    pub portraits: Option<Arc<Portraits>>,
 }
 
 /// The use of one replica.
@@ -108,6 +112,11 @@ pub struct Traffic {
     pub trace: Arc<Trace>,
     /// Where in the trace it is when the run is at its begin, beyond the offset of the whole scenario.
     pub offset: SignedDuration,
+    /// What comes on top of the trace.
+    pub surges: Vec<Surge>,
+    /// The deviation of the requests of each 15 s from what is said here, as a share of them; only replays
+    /// over several seeds have it.
+    pub noise: f64,
 }
 
 /// The bounds and the target of a HorizontalPodAutoscaler.

@@ -283,6 +283,7 @@ fn workload((_, namespace, name): &Key, demand: Resources<Amount>, factor: Ratio
         scale: None,
         annotations: BTreeMap::new(),
         scale_annotations: BTreeMap::new(),
+        portraits: None,
     }
 }
 

@@ -39,6 +39,15 @@ impl Estimate {
             margin95: (freedom > 0).then(|| margin(freedom)),
         })
     }
+
+    /// The estimate in another unit.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            mean: self.mean * factor,
+            margin95: self.margin95.map(|margin| margin * factor),
+        }
+    }
 }
 
 fn student(freedom: usize) -> f64 {

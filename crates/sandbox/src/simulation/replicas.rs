@@ -1,26 +1,22 @@
 //! How many replicas each workload has at which time: as the scenario says, or as its HorizontalPodAutoscaler
 //! asks for under the traffic of the scenario.
 //!
-//! Replicas are worked out before anything is placed, by [`crate::target`], which runs the HPA with the
+//! Replicas are worked out before anything is placed, by [`crate::target`], which runs HPA and portraits with the
 //! Pods' start and the metrics' lag. So all policies place the same Pods at the same times, and what they
 //! differ in is placement alone; that a Pod which waits for a node is ready later is left out of it.
 
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::responses::{Responses, ServedStep};
-use crate::load;
-use crate::scenario::simulation::Simulation;
-use crate::scenario::{Scale, ScaleBy, Scenario, Startup, Traffic, Workload};
-use crate::scrape::Timing;
-use crate::target::{self, Edges, GRID, Knowledge, Policy, ReplayLoad, ReplayPoint, Target};
-use evenkeel_core::forecast::{ModelSet, Series};
+use super::responses::Responses;
+use super::scaled::{Scaled, ScaledRun};
+use crate::scenario::{Scenario, Workload};
+use crate::target::{GRID, Policy, ReplayPoint};
+use evenkeel_core::forecast::ModelSet;
+use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::{Bounds, Risk};
-use evenkeel_core::units::{Ratio, Resource};
 
 /// Who scales the workloads that have an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,11 +29,19 @@ pub enum Scaling {
     DsHpa,
     /// Floors by `auto`, as Evenkeel is shipped.
     Auto,
+    /// The portraits of the workload, and its HPA where it has none.
+    Portraits,
 }
 
 impl Scaling {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [Self::Hpa, Self::Tes, Self::DsHpa, Self::Auto];
+    pub const ALL: [Self; 5] = [
+        Self::Hpa,
+        Self::Tes,
+        Self::DsHpa,
+        Self::Auto,
+        Self::Portraits,
+    ];
 
     /// The name in flags and reports.
     #[must_use]
@@ -47,21 +51,26 @@ impl Scaling {
             Self::Tes => "tes",
             Self::DsHpa => "ds-hpa",
             Self::Auto => "auto",
+            Self::Portraits => "portraits",
         }
     }
 
-    /// How a target is replayed.
-    fn policy(self, share: Ratio) -> Policy {
+    /// A workload under this way of scaling.
+    fn run(self, scaled: &Scaled) -> ScaledRun {
         let floors = |models| Policy::Evenkeel {
             models,
             risk: Risk::default(),
         };
-        match self {
-            Self::Hpa => Policy::Hpa { target: share },
-            Self::Tes => floors(ModelSet::Tes),
-            Self::DsHpa => floors(ModelSet::SHpa),
-            Self::Auto => floors(ModelSet::Auto),
-        }
+        let plain = Policy::Hpa {
+            target: scaled.share,
+        };
+        scaled.by_hpa(match (self, &scaled.portraits) {
+            (Self::Portraits, Some(portraits)) => return scaled.by_portraits(portraits),
+            (Self::Hpa, _) | (Self::Portraits, None) => plain,
+            (Self::Tes, _) => floors(ModelSet::Tes),
+            (Self::DsHpa, _) => floors(ModelSet::SHpa),
+            (Self::Auto, _) => floors(ModelSet::Auto),
+        })
     }
 }
 
@@ -93,16 +102,21 @@ impl Replicas {
     pub fn of(scenario: &Scenario, scaling: Scaling) -> Self {
         let mut all = Self::default();
         for workload in &scenario.workloads {
-            let scaled = Scaled::of(workload, scenario, scaling);
-            let changes = match scaled {
+            let changes = match Scaled::of(workload, scenario, None) {
                 Some(scaled) => {
-                    let cost = scaled.cost;
+                    let ScaledRun {
+                        points,
+                        cost,
+                        responses,
+                        unserved: _,
+                    } = scaling.run(&scaled);
+                    let changes = changes(workload.arrival, &points);
                     all.cost.replica_hours += cost.replica_hours;
                     all.cost.under_provisioned_seconds += cost.under_provisioned_seconds;
                     all.cost.overloaded_seconds += cost.overloaded_seconds;
-                    all.scalings += scaled.changes.len().saturating_sub(1);
-                    all.responses = all.responses.with(scaled.responses);
-                    scaled.changes
+                    all.scalings += changes.len().saturating_sub(1);
+                    all.responses = all.responses.with(responses);
+                    changes
                 }
                 None => created(workload, scenario.simulation.apart),
             };
@@ -137,40 +151,6 @@ fn created(workload: &Workload, apart: SignedDuration) -> Changes {
     times.zip(made).collect()
 }
 
-/// A workload that is scaled.
-struct Scaled {
-    changes: Changes,
-    cost: Cost,
-    responses: Responses,
-}
-
-impl Scaled {
-    /// `None` for a workload that is not scaled by cpu, or has no requests.
-    fn of(workload: &Workload, scenario: &Scenario, scaling: Scaling) -> Option<Self> {
-        let Scale { by, .. } = workload.scale?;
-        let ScaleBy::Cpu(share) = by else { return None };
-        let traffic = workload.traffic.as_ref()?;
-        let target = target(workload, share, &scenario.simulation)?;
-        let load = series(workload, traffic, scenario)?;
-        let begin = load.start().checked_add(scenario.past).ok()?;
-        let load = ReplayLoad::new(load, begin).ok()?;
-        let policy = scaling.policy(share);
-        let replayed = target::replay(&target, policy, &load, &Knowledge::default(), true);
-        let per_request = workload.usage.per_request[Resource::Cpu].as_f64();
-        let step = |point: &ReplayPoint| ServedStep {
-            seconds: GRID.as_secs_f64(),
-            offered: point.load.unwrap_or(0.0) / per_request,
-            ready: point.ready,
-            per_replica: traffic.per_replica,
-        };
-        Some(Self {
-            changes: changes(workload.arrival, &replayed.points),
-            cost: replayed.cost,
-            responses: Responses::of(replayed.points.iter().map(step)),
-        })
-    }
-}
-
 fn changes(arrival: SignedDuration, points: &[ReplayPoint]) -> Changes {
     let mut changes = Changes::new();
     let mut at = arrival;
@@ -184,58 +164,9 @@ fn changes(arrival: SignedDuration, points: &[ReplayPoint]) -> Changes {
     changes
 }
 
-/// The workload as its HPA has it.
-fn target(workload: &Workload, share: Ratio, simulation: &Simulation) -> Option<Target> {
-    let Scale { min, max, .. } = workload.scale?;
-    let bound = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
-    let request = workload.demand[Resource::Cpu].as_f64();
-    let capacity = PodCapacity::new(request, share).ok()?;
-    let Startup {
-        pull,
-        start,
-        warm_up,
-    } = workload.startup;
-    Some(Target {
-        resource: Resource::Cpu,
-        capacity,
-        bounds: Bounds::new(bound(min), bound(max)).ok()?,
-        start_up: pull.saturating_add(start).saturating_add(warm_up),
-        metrics: Timing {
-            interval: simulation.interval,
-            window: simulation.window,
-        },
-        edges: Edges {
-            warm_up: workload.usage.warm_up[Resource::Cpu].as_f64() / (request * share.get()),
-            settling: SignedDuration::ZERO,
-            ending: workload.shutdown,
-        },
-        initial: Some(bound(workload.replicas)),
-    })
-}
-
-/// The cpu that the workload's requests ask for, in millicores on the grid of an HPA, from the begin of the
-/// scenario's past on.
-fn series(workload: &Workload, traffic: &Traffic, scenario: &Scenario) -> Option<Series> {
-    let per_request = workload.usage.per_request[Resource::Cpu].as_f64();
-    let length = scenario
-        .simulation
-        .duration
-        .saturating_sub(workload.arrival)
-        .saturating_add(scenario.past);
-    let begin = workload.arrival.saturating_sub(scenario.past);
-    let steps = i32::try_from(length.as_secs() / GRID.as_secs()).ok()?;
-    let value = |step: i32| {
-        let at = begin.saturating_add(GRID * step);
-        let in_trace = at.saturating_add(scenario.trace_offset);
-        Some(load::serve(traffic, in_trace, u32::MAX).offered * per_request)
-    };
-    let values = (0..=steps).map(value).collect();
-    Series::new(Timestamp::UNIX_EPOCH, GRID, values).ok()
-}
-
 /// A name that no way of scaling has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no way of scaling: accepted are hpa, tes, ds-hpa and auto")]
+#[error("{given:?} is no way of scaling: accepted are hpa, tes, ds-hpa, auto and portraits")]
 pub struct UnknownScaling {
     pub given: String,
 }

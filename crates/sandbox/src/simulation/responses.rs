@@ -20,6 +20,14 @@ pub(super) struct ServedStep {
     pub per_replica: f64,
 }
 
+impl ServedStep {
+    /// Requests that came beyond what the ready replicas can serve in its time.
+    pub(super) fn unserved(&self) -> f64 {
+        let capacity = f64::from(self.ready) * self.per_replica;
+        (self.offered - capacity).max(0.0) * self.seconds
+    }
+}
+
 /// The response times of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -88,6 +96,13 @@ mod tests {
         let idle = Responses::of([step(1e-9, 2)]).mean_seconds;
         let half = Responses::of([step(5.0, 2)]).mean_seconds;
         assert!((idle - 0.2).abs() < 1e-6 && (half - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_beyond_all_ready_replicas_is_unserved() {
+        let unserved = [step(10.0, 1), step(5.0, 2), step(5.0, 0)].map(|step| step.unserved());
+        assert!((unserved[0] - 50.0).abs() < 1e-9 && unserved[1].abs() < 1e-9);
+        assert!((unserved[2] - 50.0).abs() < 1e-9);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::sum::Certainty;
+use evenkeel_core::scaling::tracker::Reaction;
 use evenkeel_core::units::{Ratio, Resource};
 use jiff::SignedDuration;
 
@@ -55,8 +56,8 @@ fn hills(ticks: u32) -> Series {
 /// estimated.
 fn floors(target: &Target, models: ModelSet, load: &Series, happens: Happens) -> (Vec<i32>, usize) {
     let share = target.capacity.target();
-    let mut pods = ScaledPods::new(target, target.initial(load), share);
-    let mut forecaster = FloorForecaster::new(target, models, Risk::default());
+    let mut pods = ScaledPods::new(target, load, share);
+    let mut forecaster = Forecaster::floors(target, models, Risk::default());
     let (mut floor, mut floors, mut estimated) = (target.bounds.min(), Vec::new(), 0);
     for (tick, passing) in (0..).zip(ticks(load, &mut |_| ())) {
         let Tick {
@@ -68,16 +69,18 @@ fn floors(target: &Target, models: ModelSet, load: &Series, happens: Happens) ->
             happens(&mut pods, since, at);
         }
         let reactive = pods.sync(at, value, floor);
-        let measured = pods.measured(at, now);
+        let measured = pods.measured();
         let is_certain = measured.is_some_and(|one| one.load.certainty == Certainty::Certain);
         estimated += usize::from(!is_certain && tick > 20);
-        floor = forecaster.decide(&TickObservation {
+        let decided = forecaster.decide(&TickObservation {
             now,
             measured,
             current: pods.replicas(),
             ready: pods.ready(at),
-            reactive,
+            reaction: Reaction::Autoscaler(reactive),
+            portraits: None,
         });
+        floor = decided.replicas;
         floors.push(floor);
         pods.pass(at, value);
     }

@@ -1,4 +1,5 @@
-//! The floor of each tick, from a forecast, and how good the forecasts turned out.
+//! The floor of each tick, from a forecast, or the count of portraits of which a forecast is one; and how good the
+//! forecasts turned out.
 //!
 //! It is the service's own memory of a target. With `auto` and `s-hpa` it has the models that
 //! `predict: auto` and `predict: ds-hpa` have; any other model is for a comparison.
@@ -11,23 +12,25 @@ use jiff::Timestamp;
 use super::knowledge::{self, Knowledge};
 use super::past;
 use super::settings::{Expected, Forecasts, GRID, Target};
-use super::tick::{TickDecision, TickObservation};
+use super::tick::{PortraitStep, TickDecision, TickObservation};
+use crate::portraits::Portraits;
 use evenkeel_core::forecast::{Distrust, ModelSet, Resolution, Series, Shared, Trust};
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::sum::Certainty;
-use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
+use evenkeel_core::scaling::tracker::{ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::scaling::{Mode, Policy, Risk, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
 
-pub(super) struct FloorForecaster {
+pub(super) struct Forecaster {
     policy: Policy,
     signals: [ScaledSignal; 1],
     tracker: Tracker,
-    models: ModelSet,
+    /// `None` where nothing is forecast.
+    models: Option<ModelSet>,
     shared: Shared,
     last: Option<TickDecision>,
     /// The forecasts that are not judged yet, in the order of the times that they are made for.
@@ -60,10 +63,30 @@ struct Tally {
     trusted: f64,
 }
 
-impl FloorForecaster {
-    pub(super) fn new(target: &Target, models: ModelSet, risk: Risk) -> Self {
+impl Forecaster {
+    /// One that decides floors.
+    pub(super) fn floors(target: &Target, models: ModelSet, risk: Risk) -> Self {
+        Self::new(target, Some(models), policy(target, Mode::Floor, risk))
+    }
+
+    /// One that decides counts by portraits, one of which may forecast.
+    pub(super) fn portraits(target: &Target, portraits: &Portraits) -> Self {
+        let predictive = portraits.predictive().map(|(_, settings)| settings);
+        let risk = predictive.and_then(|settings| settings.risk);
+        let scale_down = predictive.and_then(|settings| settings.scale_down);
+        let reactive = portraits.reactive().map(|(_, settings)| settings);
+        let policy = Policy {
+            behavior: reactive.and_then(|settings| settings.behavior.clone()),
+            scale_down: scale_down.unwrap_or_default(),
+            ..policy(target, Mode::Direct, risk.unwrap_or_default())
+        };
+        let models = predictive.and_then(|settings| settings.predict.models());
+        Self::new(target, models, policy)
+    }
+
+    fn new(target: &Target, models: Option<ModelSet>, policy: Policy) -> Self {
         Self {
-            policy: policy(target, risk),
+            policy,
             signals: [ScaledSignal {
                 signal: Signal::from(target.resource),
                 capacity: target.capacity,
@@ -132,8 +155,8 @@ impl FloorForecaster {
         self.last.map(|answer| answer.horizon).unwrap_or_default()
     }
 
-    /// Takes a tick's measurement and decides the floor that follows.
-    pub(super) fn decide(&mut self, seen: &TickObservation) -> i32 {
+    /// Takes a tick's measurement and decides what follows.
+    pub(super) fn decide(&mut self, seen: &TickObservation<'_>) -> TickDecision {
         let answer = self.tick(seen);
         let certain = seen.measured.filter(|sample| {
             let is_certain = sample.load.certainty == Certainty::Certain;
@@ -158,7 +181,7 @@ impl FloorForecaster {
                 naive: taken.load.sum,
             }));
         self.last = Some(answer);
-        answer.floor
+        answer
     }
 
     /// What came of a forecast whose time it is: the load of `auto`'s is the largest until then.
@@ -169,7 +192,7 @@ impl FloorForecaster {
         }
         let last = self.recent.back().map(|(_, load)| *load);
         let largest = self.recent.iter().map(|(_, load)| *load).reduce(f64::max);
-        let came = if self.models == ModelSet::Auto {
+        let came = if self.models == Some(ModelSet::Auto) {
             largest
         } else {
             last
@@ -191,8 +214,9 @@ impl FloorForecaster {
         None
     }
 
-    fn tick(&mut self, seen: &TickObservation) -> TickDecision {
-        if let Some(sample) = &seen.measured {
+    fn tick(&mut self, seen: &TickObservation<'_>) -> TickDecision {
+        let is_forecast = self.models.is_some();
+        if let Some(sample) = seen.measured.as_ref().filter(|_| is_forecast) {
             let [ScaledSignal { signal, .. }] = &self.signals;
             // Refused is what is no load, and a load has been checked.
             let _ = self.tracker.measure(signal, sample, seen.now);
@@ -202,19 +226,24 @@ impl FloorForecaster {
             now: seen.now,
             current: seen.current,
             ready: seen.ready,
-            reaction: Reaction::Autoscaler(seen.reactive),
-            models: Some(self.models),
-            signals: &self.signals,
+            reaction: seen.reaction,
+            models: self.models,
+            signals: if is_forecast { &self.signals } else { &[] },
             recorded: None,
-            portraits: None,
+            portraits: seen.portraits,
             shared: &self.shared,
         };
         let report = self.tracker.tick(&self.policy, &input);
         let due = seen.now.checked_add(report.horizon.ahead());
         let model = report.loads.first().and_then(|load| load.model);
         let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+        let step = report.portrayed.as_ref().map(|portrayed| PortraitStep {
+            counts: portrayed.staged.counts,
+            change: portrayed.staged.change,
+        });
         TickDecision {
-            floor: report.decision.replicas,
+            replicas: report.decision.replicas,
+            step,
             ahead: due.ok().zip(model.and_then(|model| model.at_horizon)),
             horizon: report.horizon,
             model: model.map_or("none", |model| model.name),
@@ -263,9 +292,9 @@ fn is_of(due: Timestamp, at: Timestamp) -> bool {
     due.duration_since(at).abs() * 2 <= GRID
 }
 
-fn policy(target: &Target, risk: Risk) -> Policy {
+fn policy(target: &Target, mode: Mode, risk: Risk) -> Policy {
     Policy {
-        mode: Mode::Floor,
+        mode,
         bounds: target.bounds,
         behavior: None,
         tolerances: Tolerances::default(),

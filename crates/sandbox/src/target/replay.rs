@@ -6,16 +6,19 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::forecasting::FloorForecaster;
+use super::forecasting::Forecaster;
 use super::knowledge::Knowledge;
 use super::parts::Parts;
 use super::past;
+use super::portrayed::Portrayed;
 use super::settings::{GRID, Target};
-use super::side::{Passed, Side};
+use super::side::{Passed, Side, Tick};
 use evenkeel_core::forecast::{ModelSet, Resolution, Series};
 use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::Ratio;
+
+use crate::portraits::Portraits;
 
 /// The time before the judged days that is run and not counted, beside the start of a Pod: longer than
 /// the windows of HPA and models.
@@ -130,15 +133,12 @@ impl Policy {
         load: &ReplayLoad,
         running: &Series,
         knowledge: &Knowledge<'_>,
-    ) -> Option<FloorForecaster> {
+    ) -> Option<Forecaster> {
         let Self::Evenkeel { models, risk } = self else {
             return None;
         };
-        let mut forecaster = FloorForecaster::new(target, models, risk).with(knowledge);
-        if let Some(past) = load.past(running.start()) {
-            forecaster.learn(&past);
-        }
-        Some(forecaster)
+        let forecaster = Forecaster::floors(target, models, risk);
+        Some(load.taught(forecaster, running, knowledge))
     }
 }
 
@@ -189,6 +189,20 @@ impl ReplayLoad {
         running.unwrap_or_else(|| self.load.clone())
     }
 
+    /// What forecasts, taught by the past before `running`.
+    fn taught(
+        &self,
+        forecaster: Forecaster,
+        running: &Series,
+        knowledge: &Knowledge<'_>,
+    ) -> Forecaster {
+        let mut forecaster = forecaster.with(knowledge);
+        if let Some(past) = self.past(running.start()) {
+            forecaster.learn(&past);
+        }
+        forecaster
+    }
+
     /// The past before `until` in minutes, from which models learn.
     fn past(&self, until: Timestamp) -> Option<Series> {
         past::means(&self.load, Resolution::Minute.step(), until)
@@ -205,30 +219,98 @@ pub fn replay(
     with_points: bool,
 ) -> Replayed {
     let running = load.running(target);
-    let mut forecaster = policy.forecaster(target, load, &running, knowledge);
-    let mut side = Side::new(target, target.initial(&running), policy.share(target));
+    let scaler = Scaler::Hpa {
+        forecaster: policy.forecaster(target, load, &running, knowledge),
+        side: Side::new(target, &running, policy.share(target)),
+    };
+    judge(scaler, load, &running, knowledge, with_points)
+}
+
+/// Runs a target that `portraits` scale through the judged part of `load`, with its points.
+#[must_use]
+pub fn replay_portraits(
+    target: &Target,
+    portraits: &Portraits,
+    load: &ReplayLoad,
+    knowledge: &Knowledge<'_>,
+) -> Replayed {
+    let running = load.running(target);
+    let forecaster = Forecaster::portraits(target, portraits);
+    let forecaster = load.taught(forecaster, &running, knowledge);
+    let scaler = Portrayed::new(target, &running, portraits, forecaster);
+    judge(Scaler::Portraits(scaler), load, &running, knowledge, true)
+}
+
+/// Who scales a target.
+enum Scaler<'a> {
+    /// An HPA, above floors where there is a forecaster.
+    Hpa {
+        side: Side,
+        forecaster: Option<Forecaster>,
+    },
+    Portraits(Portrayed<'a>),
+}
+
+impl Scaler<'_> {
+    fn tick(&mut self, tick: &Tick) -> Passed {
+        match self {
+            Self::Hpa { side, forecaster } => side.tick(tick, forecaster.as_mut()),
+            Self::Portraits(portrayed) => portrayed.tick(tick),
+        }
+    }
+
+    fn forecaster(&mut self) -> Option<&mut Forecaster> {
+        match self {
+            Self::Hpa { forecaster, .. } => forecaster.as_mut(),
+            Self::Portraits(portrayed) => portrayed.forecaster(),
+        }
+    }
+
+    fn forget_cost(&mut self) {
+        match self {
+            Self::Hpa { side, .. } => side.forget_cost(),
+            Self::Portraits(portrayed) => portrayed.forget_cost(),
+        }
+    }
+
+    const fn cost(&self) -> Cost {
+        match self {
+            Self::Hpa { side, .. } => side.cost(),
+            Self::Portraits(portrayed) => portrayed.cost(),
+        }
+    }
+}
+
+/// Runs who scales through `running`, and counts the judged part of it.
+fn judge(
+    mut scaler: Scaler<'_>,
+    load: &ReplayLoad,
+    running: &Series,
+    knowledge: &Knowledge<'_>,
+    with_points: bool,
+) -> Replayed {
     let mut points = Vec::new();
     let mut parts = Parts::default();
     let mut is_counted = false;
-    for tick in super::ticks(&running, &mut |_| ()) {
+    for tick in super::ticks(running, &mut |_| ()) {
         if !is_counted && tick.now >= load.count_from {
             is_counted = true;
-            side.forget_cost();
+            scaler.forget_cost();
             // As late as may be, since by now its window is known.
             let past = load.past(tick.now);
-            if let Some((forecaster, past)) = forecaster.as_mut().zip(past) {
+            if let Some((forecaster, past)) = scaler.forecaster().zip(past) {
                 forecaster.fit(&past, knowledge);
             }
         }
         if is_counted {
-            parts.reach(tick.now, side.cost());
+            parts.reach(tick.now, scaler.cost());
         }
         let Passed {
             replicas,
             ready,
             floor,
             forecast: _,
-        } = side.tick(&tick, forecaster.as_mut());
+        } = scaler.tick(&tick);
         if is_counted && with_points {
             points.push(ReplayPoint {
                 at: tick.now,
@@ -240,8 +322,8 @@ pub fn replay(
         }
     }
     Replayed {
-        cost: side.cost(),
-        parts: parts.up_to(side.cost()),
+        cost: scaler.cost(),
+        parts: parts.up_to(scaler.cost()),
         points,
     }
 }

@@ -5,15 +5,18 @@
 //! were scraped twice. Those that start use more than nothing, and those that were deleted go on for a
 //! while; neither is load of the target.
 
+mod parking;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::seen::{Seen, Shown};
 use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
+use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::frontier::Cost;
-use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
+use evenkeel_core::scaling::hpa::{MetricSpec, Observed, Tolerances};
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::Measurement;
@@ -36,6 +39,8 @@ pub(super) struct Cohort {
     /// Since when they were not ready, before they were.
     unready: SignedDuration,
     ready: SignedDuration,
+    /// True while they run and take no traffic.
+    is_cutoff: bool,
     /// How they end, once they are deleted.
     end: Option<End>,
     count: i32,
@@ -51,6 +56,8 @@ struct End {
 
 pub(super) struct ScaledPods {
     target: Target,
+    /// The begin of the run, since 1970.
+    begin: SignedDuration,
     autoscaler: Autoscaler,
     scraper: Scraper<u32>,
     /// The oldest first.
@@ -85,16 +92,17 @@ impl ScaledPods {
 
 impl Cohort {
     fn serves(&self, at: SignedDuration) -> bool {
-        self.end.is_none() && self.ready <= at
+        self.end.is_none() && !self.is_cutoff && self.ready <= at
     }
 }
 
 impl ScaledPods {
-    /// `initial` Pods that have been ready for long, below an HPA whose target is this share of the
-    /// request; what they cost is counted by the target's own.
-    pub(super) fn new(target: &Target, initial: i32, share: f64) -> Self {
+    /// Pods that have been ready for long when `load` begins, below an HPA whose target is this share of
+    /// the request; what they cost is counted by the target's own.
+    pub(super) fn new(target: &Target, load: &Series, share: f64) -> Self {
         let mut new = Self {
             target: *target,
+            begin: load.start().duration_since(Timestamp::UNIX_EPOCH),
             autoscaler: Autoscaler::new(
                 target.bounds.min(),
                 target.bounds.max(),
@@ -110,7 +118,7 @@ impl ScaledPods {
             each: 0.0,
         };
         let long_ago = SignedDuration::from_hours(-1);
-        new.make(initial, long_ago, long_ago);
+        new.make(target.initial(load), long_ago, long_ago);
         new
     }
 
@@ -122,29 +130,42 @@ impl ScaledPods {
         load: Option<f64>,
         floor: i32,
     ) -> Option<i32> {
-        self.measure(at, load);
-        self.see(at);
+        self.look(at, load);
         let floor = floor.clamp(1, self.target.bounds.max());
         self.autoscaler.set_min_replicas(floor);
         let current = self.replicas();
         let Seen {
             facts, readings, ..
         } = &self.seen;
-        let wanted = self.autoscaler.reconcile(at, current, facts, readings);
+        let date = self.begin.saturating_add(at);
+        let wanted = self.autoscaler.reconcile(date, current, facts, readings);
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
+    }
+
+    /// The tick at `at`: metrics are scraped, and HPA and service see what there is.
+    pub(super) fn look(&mut self, at: SignedDuration, load: Option<f64>) {
+        self.measure(at, load);
+        self.see(at);
+    }
+
+    /// What an HPA of `current` replicas sees since the last [`Self::look`].
+    pub(super) fn observed(&self, current: i32) -> Observed<'_> {
+        autoscaler::observed(current, &self.seen.facts, &self.seen.readings)
     }
 
     /// Takes the Pods and their measurements, as HPA and service see them.
     fn see(&mut self, at: SignedDuration) {
         let mut measurements = std::mem::take(&mut self.seen.measured);
         measurements.clear();
-        for cohort in &self.pods {
+        let begin = self.begin;
+        // Nobody scales by Pods that take no traffic.
+        for cohort in self.pods.iter().filter(|cohort| !cohort.is_cutoff) {
             let life = Life {
-                started: cohort.made,
-                running: cohort.made,
-                unready: cohort.unready,
-                ready: cohort.ready,
+                started: begin.saturating_add(cohort.made),
+                running: begin.saturating_add(cohort.made),
+                unready: begin.saturating_add(cohort.unready),
+                ready: begin.saturating_add(cohort.ready),
             };
             let measured = self.scraper.sample(&cohort.key);
             let measured = measured.map(|sample| self.measurement(sample));
@@ -156,13 +177,15 @@ impl ScaledPods {
                     is_ready: cohort.ready <= at,
                     is_deleted: cohort.end.is_some(),
                 };
-                self.seen
-                    .show(measurements.len(), shown, &self.requests, at);
+                let place = measurements.len();
+                let date = begin.saturating_add(at);
+                self.seen.show(place, shown, &self.requests, date);
                 measurements.push(measured);
             }
         }
         self.seen.keep(measurements);
-        self.carriers.see(&self.seen.shared, autoscaler::date(at));
+        let date = autoscaler::date(begin.saturating_add(at));
+        self.carriers.see(&self.seen.shared, date);
     }
 
     /// The usage of a Pod as the metrics API shows it.
@@ -173,25 +196,18 @@ impl ScaledPods {
             Resource::Memory | Resource::Disk => SignedDuration::ZERO,
             Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => sample.window,
         };
-        autoscaler::measurement(sample.at, window, used)
+        autoscaler::measurement(self.begin.saturating_add(sample.at), window, used)
     }
 
-    /// The load as of the last tick, which was at `now`: the sum that the service forms.
-    pub(super) fn measured(&self, at: SignedDuration, now: Timestamp) -> Option<LoadSample> {
+    /// The load as of the last tick: the sum that the service forms.
+    pub(super) fn measured(&self) -> Option<LoadSample> {
         let signal = Signal::from(self.target.resource);
         let observation = Observation {
             pods: &self.seen.shared,
             carriers: &self.carriers,
             samples: vec![(signal.clone(), Samples::PerPod(self.seen.measured.clone()))],
         };
-        let sample = observation.load(&signal, ValueScope::Whole)?;
-        let shift = now.duration_since(autoscaler::date(at));
-        let shifted = |time: Timestamp| time.checked_add(shift).unwrap_or(now);
-        Some(LoadSample {
-            at: shifted(sample.at),
-            measured: shifted(sample.measured),
-            ..sample
-        })
+        observation.load(&signal, ValueScope::Whole)
     }
 
     /// The time from the tick at `at` to the next.
@@ -282,6 +298,7 @@ impl ScaledPods {
                     made: at,
                     unready: at,
                     ready,
+                    is_cutoff: false,
                     end: None,
                     count: share,
                 });
@@ -291,24 +308,33 @@ impl ScaledPods {
 
     /// Deletes up to so many Pods of a cohort; returns how many.
     pub(super) fn end(&mut self, index: usize, count: i32, at: SignedDuration) -> i32 {
+        let end = End {
+            gone: at.saturating_add(self.target.edges.ending),
+            load: used_by(&self.target, &self.pods[index], self.each, at),
+        };
+        let ended = |cohort: Cohort| Cohort {
+            end: Some(end),
+            ..cohort
+        };
+        self.part(index, count, ended)
+    }
+
+    /// Makes something else of up to so many Pods of a cohort, which are one of their own from then on; returns how
+    /// many.
+    fn part(&mut self, index: usize, count: i32, changed: impl FnOnce(Cohort) -> Cohort) -> i32 {
         let key = self.next_key();
         let cohort = &mut self.pods[index];
         let count = count.clamp(0, cohort.count);
         cohort.count -= count;
-        let load = used_by(&self.target, cohort, self.each, at);
-        let ended = Cohort {
+        let parted = Cohort {
             key,
             first: cohort.first + cohort.count,
-            end: Some(End {
-                gone: at.saturating_add(self.target.edges.ending),
-                load,
-            }),
             count,
             ..*cohort
         };
         if count > 0 {
             self.scraper.part(&cohort.key, key);
-            self.pods.push(ended);
+            self.pods.push(changed(parted));
         }
         count
     }
@@ -345,6 +371,7 @@ fn used_by(target: &Target, cohort: &Cohort, each: f64, at: SignedDuration) -> f
     };
     match cohort.end {
         Some(end) => end.load,
+        None if cohort.is_cutoff => 0.0,
         None if cohort.ready > at => warm_up,
         None if cohort.ready.saturating_add(target.edges.settling) > at => each + warm_up,
         None => each,
@@ -353,7 +380,7 @@ fn used_by(target: &Target, cohort: &Cohort, each: f64, at: SignedDuration) -> f
 
 /// The metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an
 /// amount per Pod.
-fn metric(target: &Target, share: f64) -> MetricSpec {
+pub(super) fn metric(target: &Target, share: f64) -> MetricSpec {
     let request = target.capacity.request();
     let percent = i64_ceil((share * 100.0).round());
     let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;

@@ -2,11 +2,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::forecasting::FloorForecaster;
+use super::forecasting::Forecaster;
 use super::replicas::ScaledPods;
 use super::settings::{Expected, Target};
 use super::tick::TickObservation;
+use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::scaling::tracker::Reaction;
 
 /// A step of a load.
 #[derive(Debug, Clone, Copy)]
@@ -36,17 +38,17 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// An HPA whose target is this share of the request.
-    pub(super) fn new(target: &Target, initial: i32, share: f64) -> Self {
+    /// An HPA whose target is this share of the request, when `load` begins.
+    pub(super) fn new(target: &Target, load: &Series, share: f64) -> Self {
         Self {
-            pods: ScaledPods::new(target, initial, share),
+            pods: ScaledPods::new(target, load, share),
             floor: target.bounds.min(),
         }
     }
 
     /// The tick, and the time up to the next one; `forecaster` decides the floor that the HPA has then,
     /// and without one its `minReplicas` stays.
-    pub(super) fn tick(&mut self, tick: &Tick, forecaster: Option<&mut FloorForecaster>) -> Passed {
+    pub(super) fn tick(&mut self, tick: &Tick, forecaster: Option<&mut Forecaster>) -> Passed {
         let Tick { now, at, load } = *tick;
         let reactive = self.pods.sync(at, load, self.floor);
         let expected = forecaster
@@ -59,13 +61,15 @@ impl Side {
             forecast: expected.flatten(),
         };
         if let Some(forecaster) = forecaster {
-            self.floor = forecaster.decide(&TickObservation {
+            let decided = forecaster.decide(&TickObservation {
                 now,
-                measured: self.pods.measured(at, now),
+                measured: self.pods.measured(),
                 current: passed.replicas,
                 ready: passed.ready,
-                reactive,
+                reaction: Reaction::Autoscaler(reactive),
+                portraits: None,
             });
+            self.floor = decided.replicas;
         }
         self.pods.pass(at, load);
         passed

@@ -5,26 +5,41 @@ use jiff::Timestamp;
 use evenkeel_core::forecast::{Accuracy, Step, Trust};
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::observation::LoadSample;
+use evenkeel_core::scaling::stages::Change;
+use evenkeel_core::scaling::tracker::Reaction;
+use evenkeel_core::scaling::{PortraitInput, ReplicaCounts};
 
 /// The load and the replicas at a tick.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TickObservation {
+pub(super) struct TickObservation<'a> {
     pub now: Timestamp,
     /// The load that has last been measured.
     pub measured: Option<LoadSample>,
     pub current: i32,
     pub ready: i32,
-    pub reactive: Option<i32>,
+    /// The reaction to the load as it is now.
+    pub reaction: Reaction<'a>,
+    /// The portraits that the count follows; `None` where a floor is decided.
+    pub portraits: Option<PortraitInput<'a>>,
 }
 
-/// The floor that a tick decides, and the forecast that it rests on.
+/// The floor or the count that a tick decides, and the forecast that it rests on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TickDecision {
-    pub floor: i32,
+    pub replicas: i32,
+    /// The step towards a count by portraits.
+    pub step: Option<PortraitStep>,
     /// The forecast for the end of the horizon, and its time.
     pub ahead: Option<(Timestamp, Step)>,
     pub horizon: Horizon,
     pub model: &'static str,
     pub trust: Trust,
     pub accuracy: Option<Accuracy>,
+}
+
+/// The counts that a step comes to, and the change that is under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PortraitStep {
+    pub counts: ReplicaCounts,
+    pub change: Option<Change>,
 }

@@ -1,0 +1,93 @@
+//! The providers that have a say in the replicas of a workload, as an IntelligentHorizontalPodAutoscaler has them.
+//!
+//! What they come to, which of them holds and in which steps the count goes there is decided in the tick of the
+//! service ([`evenkeel_core::scaling::tracker`]). Nothing of it is decided here.
+
+use std::fmt;
+
+use evenkeel_core::scaling::portrait::Replicas;
+use evenkeel_core::scaling::stages::StagedBehavior;
+use evenkeel_kubernetes::ihpa::{Predictive, Provider, Reactive, Source};
+
+/// The providers of one workload, and the steps of its changes.
+#[derive(Debug, Clone)]
+pub struct Portraits {
+    pub providers: Vec<Provider>,
+    pub behavior: StagedBehavior,
+}
+
+/// The kind of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProviderKind {
+    Static,
+    Cron,
+    Predictive,
+    Reactive,
+}
+
+impl Portraits {
+    /// Those of these kinds alone; `None` where one of the kinds is missing. A static count belongs to all of them.
+    #[must_use]
+    pub fn only(&self, kinds: &[ProviderKind]) -> Option<Self> {
+        let all = self.providers.iter();
+        let has = |kind: &ProviderKind| all.clone().any(|one| kind_of(one) == Some(*kind));
+        let is_meant = |one: &&Provider| {
+            let kind = kind_of(one);
+            kind == Some(ProviderKind::Static) || kind.is_some_and(|kind| kinds.contains(&kind))
+        };
+        kinds.iter().all(has).then(|| Self {
+            providers: all.clone().filter(is_meant).cloned().collect(),
+            behavior: self.behavior,
+        })
+    }
+
+    /// The one that reacts to the load as it is, with its settings.
+    #[must_use]
+    pub fn reactive(&self) -> Option<(&Provider, &Reactive)> {
+        self.providers.iter().find_map(|one| match &one.source {
+            Source::Reactive(reactive) => Some((one, reactive)),
+            _ => None,
+        })
+    }
+
+    /// The one that forecasts the load, with its settings.
+    #[must_use]
+    pub fn predictive(&self) -> Option<(&Provider, &Predictive)> {
+        self.providers.iter().find_map(|one| match &one.source {
+            Source::Predictive(predictive) => Some((one, predictive)),
+            _ => None,
+        })
+    }
+}
+
+/// The kind of a provider; `None` where somebody else says its count.
+pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
+    match &provider.source {
+        Source::Portrait(portrait) => Some(match portrait.replicas {
+            Replicas::Static(_) => ProviderKind::Static,
+            Replicas::Cron(_) | Replicas::TimeSeries(_) => ProviderKind::Cron,
+        }),
+        Source::Reactive(_) => Some(ProviderKind::Reactive),
+        Source::Predictive(_) => Some(ProviderKind::Predictive),
+        Source::External { .. } => None,
+    }
+}
+
+impl ProviderKind {
+    /// The word in names and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::Cron => "cron",
+            Self::Predictive => "predictive",
+            Self::Reactive => "reactive",
+        }
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

@@ -1,0 +1,171 @@
+//! A target by portraits, tick by tick: its Pods, the HPA's algorithm as one provider among others, and the count
+//! that the service's tick makes of all of them.
+//!
+//! Unlike an HPA's floor the count is written in the tick that decides it, as the service writes it.
+
+use super::forecasting::Forecaster;
+use super::replicas::{ScaledPods, metric};
+use super::settings::Target;
+use super::side::{Passed, Tick};
+use super::tick::TickObservation;
+use crate::portraits::Portraits;
+use evenkeel_core::forecast::Series;
+use evenkeel_core::scaling::cron::Agenda;
+use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::scaling::hpa::{Controller, Spec, Status, reconciler};
+use evenkeel_core::scaling::portrait::Provided;
+use evenkeel_core::scaling::signal::ObjectReference;
+use evenkeel_core::scaling::stages::Change;
+use evenkeel_core::scaling::tracker::{Reaction, Reconciled};
+use evenkeel_core::scaling::{PortraitInput, ReplicaCounts, Speaker};
+use evenkeel_kubernetes::ihpa::{Provider, Source};
+use jiff::Timestamp;
+
+pub(super) struct Portrayed<'a> {
+    pods: ScaledPods,
+    forecaster: Forecaster,
+    portraits: &'a Portraits,
+    /// One for each provider, most of which have no windows.
+    agendas: Vec<Agenda>,
+    reactive: Option<Speaker>,
+    predictive: Option<Speaker>,
+    controller: Controller,
+    spec: Spec,
+    told: Status,
+    /// The counts that are written.
+    counts: ReplicaCounts,
+    change: Option<Change>,
+    /// The fewest that the user allows.
+    least: i32,
+}
+
+impl<'a> Portrayed<'a> {
+    /// A target when `load` begins.
+    pub(super) fn new(
+        target: &Target,
+        load: &Series,
+        portraits: &'a Portraits,
+        forecaster: Forecaster,
+    ) -> Self {
+        let share = target.capacity.target();
+        let speaker = |provider: &Provider| Speaker {
+            name: provider.name.clone(),
+            priority: provider.priority,
+        };
+        let (reactive, predictive) = (portraits.reactive(), portraits.predictive());
+        Self {
+            pods: ScaledPods::new(target, load, share),
+            forecaster,
+            agendas: vec![Agenda::default(); portraits.providers.len()],
+            reactive: reactive.map(|(provider, _)| speaker(provider)),
+            predictive: predictive.map(|(provider, _)| speaker(provider)),
+            portraits,
+            controller: Controller::default(),
+            spec: Spec {
+                scale_target: ObjectReference::default(),
+                min_replicas: target.bounds.min(),
+                max_replicas: target.bounds.max(),
+                metrics: vec![metric(target, share)],
+                behavior: reactive.and_then(|(_, settings)| settings.behavior.clone()),
+            },
+            told: Status::default(),
+            counts: ReplicaCounts::all_online(target.initial(load)),
+            change: None,
+            least: target.bounds.min(),
+        }
+    }
+
+    /// The tick, and the time up to the next one.
+    pub(super) fn tick(&mut self, tick: &Tick) -> Passed {
+        let Tick { now, at, load } = *tick;
+        self.pods.look(at, load);
+        let expected = self.forecaster.expected(now);
+        self.decide(tick);
+        self.pods.bring_to(self.counts, at);
+        let passed = Passed {
+            replicas: self.pods.replicas(),
+            ready: self.pods.ready(at),
+            floor: self.least,
+            forecast: expected,
+        };
+        self.pods.pass(at, load);
+        passed
+    }
+
+    /// Takes the step that the service would take.
+    fn decide(&mut self, tick: &Tick) {
+        let Tick { now, at, .. } = *tick;
+        let given = self.given(now);
+        let counts = self.counts;
+        let told = Some(counts.online);
+        let reconciled = Reconciled {
+            input: reconciler::Input {
+                controller: &self.controller,
+                namespace: "",
+                spec: &self.spec,
+                observed: self.pods.observed(counts.online),
+                told: &self.told,
+            },
+            told,
+            generation: None,
+        };
+        let decided = self.forecaster.decide(&TickObservation {
+            now,
+            measured: self.pods.measured(),
+            current: counts.online,
+            ready: self.pods.ready(at),
+            reaction: match &self.reactive {
+                Some(_) => Reaction::Reconciled(reconciled),
+                None => Reaction::Nobody,
+            },
+            portraits: Some(PortraitInput {
+                given: &given,
+                reactive: self.reactive.as_ref(),
+                predictive: self.predictive.as_ref(),
+                behavior: &self.portraits.behavior,
+                counts,
+                change: self.change.as_ref(),
+                checks: &[],
+                hold: None,
+                resume: None,
+                told,
+                generation: None,
+                rests_at_zero: false,
+            }),
+        });
+        if let Some(step) = decided.step {
+            (self.counts, self.change) = (step.counts, step.change);
+        }
+    }
+
+    /// What those providers come to that are known without the load.
+    fn given(&mut self, now: Timestamp) -> Vec<Provided> {
+        let providers = self.portraits.providers.iter().zip(&mut self.agendas);
+        let known = providers.filter_map(|(provider, agenda)| match &provider.source {
+            Source::Portrait(portrait) => Some(Provided {
+                name: provider.name.clone(),
+                priority: provider.priority,
+                outcome: portrait.at(agenda, now),
+            }),
+            Source::Reactive(_) | Source::Predictive(_) | Source::External { .. } => None,
+        });
+        known.collect()
+    }
+
+    /// What forecasts, where anything does.
+    pub(super) fn forecaster(&mut self) -> Option<&mut Forecaster> {
+        self.predictive.is_some().then_some(&mut self.forecaster)
+    }
+
+    /// Forgets what was counted up to now.
+    pub(super) fn forget_cost(&mut self) {
+        self.pods.forget_cost();
+    }
+
+    pub(super) const fn cost(&self) -> Cost {
+        self.pods.cost()
+    }
+}
+
+#[cfg(test)]
+mod tests;

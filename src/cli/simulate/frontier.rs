@@ -1,0 +1,83 @@
+//! `evenkeel simulate --frontier`: portraits, each kind alone and several together, beside the plain HPA at lower
+//! targets, over several seeds. Nothing is placed: how many replicas there are does not depend on where they are.
+
+mod picture;
+mod report;
+mod table;
+
+use super::in_parallel_with_bar;
+use crate::cli::forecast::output_file;
+use crate::cli::forecast::values::Output;
+use crate::cli::output::{self, Failure};
+use evenkeel_sandbox::scenario::{Scenario, Workload};
+use evenkeel_sandbox::simulation::frontier::{Scored, Way};
+use report::{Group, Ways};
+
+/// Compares the ways of scaling the workloads that have portraits.
+pub(super) fn run(scenario: &Scenario, seeds: &[u64], outputs: Vec<Output>) -> Result<(), Failure> {
+    let scaled = scenario.workloads.iter();
+    let scaled: Vec<&Workload> = scaled.filter(|one| one.portraits.is_some()).collect();
+    if scaled.is_empty() {
+        return Err(Failure::call(format_args!(
+            "--frontier: no workload of {} has scale.portraitProviders; accepted: a scenario in which one has, such as \
+             examples/scenarios/simulate/portraits.yaml",
+            scenario.name
+        )));
+    }
+    let ways = Way::all();
+    let runs = score(scenario, &ways, &scaled, seeds);
+    let compared = Ways::of(scenario, seeds, groups(&ways, &scaled, seeds.len(), &runs));
+    for wanted in outputs {
+        match wanted {
+            Output::Numbers(format) => output::print(&compared, format)?,
+            Output::Svg(path) => output_file::write(&path, picture::svg(&compared))?,
+        }
+    }
+    Ok(())
+}
+
+/// The runs by workload, by way, by seed.
+fn score(
+    scenario: &Scenario,
+    ways: &[Way],
+    scaled: &[&Workload],
+    seeds: &[u64],
+) -> Vec<Option<Scored>> {
+    let jobs = scaled.iter().flat_map(|&workload| {
+        let ways = ways.iter();
+        ways.flat_map(move |&way| seeds.iter().map(move |&seed| (workload, way, seed)))
+    });
+    let jobs: Vec<(&Workload, Way, u64)> = jobs.collect();
+    in_parallel_with_bar(&jobs, |(workload, way, seed)| {
+        way.scored(workload, scenario, *seed)
+    })
+}
+
+/// The workloads of each namespace, in the order in which they stand, and all of them where there are several.
+fn groups(ways: &[Way], scaled: &[&Workload], seeds: usize, runs: &[Option<Scored>]) -> Vec<Group> {
+    let each = runs.chunks(ways.len() * seeds);
+    let by_workload: Vec<(&str, &[Option<Scored>])> = scaled
+        .iter()
+        .map(|workload| workload.namespace.as_str())
+        .zip(each)
+        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in &by_workload {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let group = |name: &str, is_meant: &dyn Fn(&str) -> bool| {
+        let meant = by_workload.iter().filter(|(name, _)| is_meant(name));
+        let meant: Vec<&[Option<Scored>]> = meant.map(|(_, runs)| *runs).collect();
+        Group::of(name, ways, seeds, &meant)
+    };
+    let mut groups: Vec<Group> = names
+        .iter()
+        .map(|wanted| group(wanted, &|name| name == *wanted))
+        .collect();
+    if names.len() > 1 {
+        groups.push(group("all", &|_| true));
+    }
+    groups
+}
