@@ -25,6 +25,7 @@ mod scenarios {
     mod leadership;
     mod outage;
     mod placement;
+    mod portrait_rules;
     mod preemption;
     mod resource_metrics;
     mod scale_in;

@@ -37,6 +37,7 @@ impl Lane {
             Purpose::MirrorNamespace
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
+            | Purpose::Portrait
             | Purpose::OverloadTaint
             | Purpose::Restore => Self::Acts,
             Purpose::DeletionCost => Self::Costs,
