@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Found, Settings};
+use super::observed::{Found, Settings};
 use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;

@@ -1,10 +1,11 @@
 //! The HorizontalPortraits that autoscalers name.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Observed;
+use super::observed::Observed;
 use crate::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortraitSpec, portrait_name,
 };
@@ -13,7 +14,6 @@ use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 use crate::plan::{Operation, Purpose, Write};
-use std::sync::Arc;
 
 /// Makes those that are missing, and keeps in line those that belong to their autoscaler.
 pub(super) fn plan(observed: &Observed<'_>) -> Vec<Write> {

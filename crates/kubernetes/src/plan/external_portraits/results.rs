@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::jobs::JobProblem;
-use super::{Found, result_name};
+use super::observed::{Found, result_name};
 use crate::condition::{Condition, settle};
 use crate::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortraitStatus, PORTRAIT_GENERATED,
