@@ -28,7 +28,7 @@ use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::scaling::{Bounds, Mode, Risk};
 use evenkeel_core::units::{Ratio, count_as_f64};
 use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::plan::scaling::{Queries, Settings, resolve};
+use evenkeel_kubernetes::plan::scaling::{Learned, Queries, Settings, resolve};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
 use evenkeel_training::{OwnSettings, learn};
@@ -110,7 +110,10 @@ fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
         let resolved = resolve(observed, false, &SETTINGS, None, now);
         let target = resolved.target.expect("every HPA is a target");
         tracker.keep_pasts(&target.signals);
-        let report = tracker.tick(&target.policy, &target.input(now, &shared, None, None));
+        let report = tracker.tick(
+            &target.policy,
+            &target.input(now, &shared, Learned::default()),
+        );
         assert!(report.loads.iter().any(|load| load.model.is_some()));
         tracker
     });

@@ -18,14 +18,17 @@ use evenkeel_core::scaling::signal::{ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
 use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{count_as_f64, i64_ceil};
+use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::scaling::ihpa::portray;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, HpaInput, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef, Told,
-    plan, resolve,
+    Context, HpaInput, Learned, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef,
+    Told, plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
 use evenkeel_kubernetes::watched::WatchedDeployment;
+use evenkeel_kubernetes::workload::Workload;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -124,7 +127,7 @@ fn tick(
         TargetTick {
             tracker: &mut target.tracker,
             policy: &resolved.policy,
-            input: resolved.input(now, shared, None, None),
+            input: resolved.input(now, shared, Learned::default()),
         }
     });
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
@@ -192,6 +195,8 @@ fn observed(target: u32) -> Observed {
         autoscaler: Some(Arc::new(
             serde_json::from_value(autoscaler).expect("it is an HPA"),
         )),
+        ihpa: None,
+        portraits: Vec::new(),
         scaled_object: None,
         workload: None,
         target: TargetRef::new("apps/v1", "Deployment", "shop", &name),
@@ -275,10 +280,14 @@ struct Direct {
 
 impl Direct {
     fn new(target: u32) -> Self {
+        Self::of(direct(target))
+    }
+
+    fn of(observed: Observed) -> Self {
         Self {
             tracker: Tracker::default(),
             memory: PlanMemory::default(),
-            observed: direct(target),
+            observed,
         }
     }
 
@@ -289,10 +298,15 @@ impl Direct {
             memory,
             observed,
         } = self;
-        let resolved = resolve(observed, false, &SETTINGS, memory.record(now), now);
+        let mut resolved = resolve(observed, false, &SETTINGS, memory.record(now), now);
+        portray(observed, &mut resolved, memory, now);
         let target = resolved.target.as_ref().expect("it is a target");
         let measured = HpaInput::new(observed, readings(observed, tick, now), Told::default());
-        let input = target.input(now, shared, Some(&measured), None);
+        let learned = Learned {
+            measured: Some(&measured),
+            ..Learned::default()
+        };
+        let input = target.input(now, shared, learned);
         let report = tracker.tick(&target.policy, &input);
         let context = Context {
             now,
@@ -353,6 +367,59 @@ fn direct(target: u32) -> Observed {
     }
 }
 
+/// The same Deployment under an IHPA with three portraits: the load as it is, the calendar, and one count.
+fn portrayed(target: u32) -> Observed {
+    let direct = direct(target);
+    let name = direct.target.name();
+    let cpu = json!({"type": "Resource", "resource": {"name": "cpu",
+        "target": {"type": "Utilization", "averageUtilization": 80}}});
+    let ihpa = json!({
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "generation": 1, "resourceVersion": "1"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": 2, "maxReplicas": 100,
+            "portraitProviders": [
+                {"type": "Static", "priority": 0, "static": {"replicas": 3}},
+                {"type": "Cron", "priority": 2, "cron": {"crons": [{"name": "day",
+                    "start": "0 8 * * *", "end": "0 18 * * *", "replicas": 20}]}},
+                {"type": "Dynamic", "priority": 1, "dynamic": {"portraitType": "Reactive",
+                    "algorithm": {"type": "KubeHPA"}, "metrics": [cpu]}},
+            ],
+        },
+    });
+    let ihpa = serde_json::from_value(ihpa).expect("it is an IHPA");
+    let checked = CheckedIhpa::new(Arc::new(ihpa), None);
+    checked.rules().expect("its rules are accepted");
+    let mut workload = Workload::clone(direct.workload.as_ref().expect("it has one"));
+    workload.metadata.annotations.clear();
+    Observed {
+        ihpa: Some(Arc::new(checked)),
+        workload: Some(Arc::new(workload)),
+        ..direct
+    }
+}
+
+fn portraying(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tick");
+    group.sample_size(10);
+    group.bench_function(
+        "1,000 IHPAs of three portraits with 10 Pods each",
+        |bencher| {
+            let all = 0..TARGETS / 10;
+            let mut targets: Vec<Direct> =
+                all.map(|target| Direct::of(portrayed(target))).collect();
+            let shared = Shared::default();
+            let mut tick = 0;
+            bencher.iter(|| {
+                tick += 1;
+                let written = targets.iter_mut().map(|one| one.tick(tick, &shared));
+                written.sum::<usize>()
+            });
+        },
+    );
+    group.finish();
+}
+
 fn reconciling(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tick");
     group.sample_size(10);
@@ -372,5 +439,5 @@ fn reconciling(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, forecasting, ticking, reconciling);
+criterion_group!(benches, forecasting, ticking, reconciling, portraying);
 criterion_main!(benches);

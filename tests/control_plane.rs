@@ -22,6 +22,7 @@ mod scenarios {
     mod external_metrics;
     mod guard;
     mod harness;
+    mod ihpa;
     mod leadership;
     mod outage;
     mod placement;

@@ -53,7 +53,7 @@ pub struct TargetStatus {
     /// Parts of the horizon, in seconds.
     #[serde(default)]
     pub horizon_parts: Option<HorizonParts>,
-    /// Source that the decision rests on: `forecast`, `traffic`, `d-hpa`, `reaction`, `last-known` or
+    /// Source that the decision rests on: `forecast`, `traffic`, `d-hpa`, `reaction`, `portrait`, `last-known` or
     /// `nothing`.
     pub grounds: Word,
     /// Progress of reading its past from Prometheus.

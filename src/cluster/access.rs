@@ -178,6 +178,11 @@ const FURTHER: &[Access<'static>] = &[
         subresource: Some("status"),
         ..everywhere(Kind::CronHpa, &["patch"])
     },
+    // What was made of IHPAs.
+    Access {
+        subresource: Some("status"),
+        ..everywhere(Kind::Ihpa, &["patch"])
+    },
     // What Pods use of the disks: in the name of an account that may read nothing else.
     Access {
         identity: Identity::Kubelets,

@@ -5,7 +5,7 @@
 //! milliseconds, holds up neither admission nor the extender. Pods of all namespaces are counted:
 //! a namespace that opts in has its Pods at once.
 
-mod crons;
+mod checked;
 mod custom_kinds;
 mod keys;
 mod pods;
@@ -17,10 +17,12 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crons::Crons;
+use checked::CheckedObjects;
 use custom_kinds::CustomKinds;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
+use evenkeel_kubernetes::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
@@ -39,7 +41,7 @@ pub(super) use pods::WorkloadKey;
 pub struct ScalingView {
     /// True once everything it is made from has been listed; before, nothing may be decided on it.
     pub synced: bool,
-    /// The autoscalers and annotated workloads of namespaces that have opted in, and all others
+    /// The autoscalers, IHPAs and annotated workloads of namespaces that have opted in, and all others
     /// that still carry what Evenkeel has written.
     pub targets: Vec<Observed>,
     /// The CronHPAs of namespaces that have opted in.
@@ -53,6 +55,8 @@ pub enum ScalingObject {
     Workload(Arc<Workload>),
     ScaledObject(Arc<ScaledObject>),
     CronHpa(Arc<CronHpa>),
+    Ihpa(Arc<Ihpa>),
+    HorizontalPortrait(Arc<HorizontalPortrait>),
 }
 
 impl ScalingObject {
@@ -62,6 +66,8 @@ impl ScalingObject {
             Self::Workload(workload) => &workload.metadata,
             Self::ScaledObject(scaled_object) => &scaled_object.metadata,
             Self::CronHpa(cron) => &cron.metadata,
+            Self::Ihpa(ihpa) => &ihpa.metadata,
+            Self::HorizontalPortrait(portrait) => &portrait.metadata,
         }
     }
 
@@ -71,6 +77,8 @@ impl ScalingObject {
             Self::Workload(workload) => workload.kind,
             Self::ScaledObject(_) => Kind::ScaledObject,
             Self::CronHpa(_) => Kind::CronHpa,
+            Self::Ihpa(_) => Kind::Ihpa,
+            Self::HorizontalPortrait(_) => Kind::HorizontalPortrait,
         }
     }
 
@@ -115,7 +123,9 @@ pub(super) struct Store {
     autoscalers: Objects<Autoscaler>,
     workloads: BTreeMap<Kind, Objects<Workload>>,
     scaled_objects: Objects<ScaledObject>,
-    crons: Crons,
+    crons: CheckedObjects<CheckedCronHpa>,
+    ihpas: CheckedObjects<CheckedIhpa>,
+    portraits: CheckedObjects<CheckedHorizontalPortrait>,
     pub(super) custom_kinds: CustomKinds,
     pub(super) pods: PodIndex,
 }
@@ -160,6 +170,10 @@ impl Store {
                 self.scaled_objects.insert(key, scaled_object);
             }
             ScalingObject::CronHpa(cron) => self.crons.apply(key, cron, has_opted_in),
+            ScalingObject::Ihpa(ihpa) => self.ihpas.apply(key, ihpa, has_opted_in),
+            ScalingObject::HorizontalPortrait(portrait) => {
+                self.portraits.apply(key, portrait, has_opted_in);
+            }
         }
         told
     }
@@ -179,6 +193,8 @@ impl Store {
             Kind::HorizontalPodAutoscaler => self.autoscalers.retain(|key, _| !gone(key)),
             Kind::ScaledObject => self.scaled_objects.retain(|key, _| !gone(key)),
             Kind::CronHpa => self.crons.forget(gone),
+            Kind::Ihpa => self.ihpas.forget(gone),
+            Kind::HorizontalPortrait => self.portraits.forget(gone),
             _ => self.forget_workloads(kind, gone),
         }
     }
@@ -208,6 +224,8 @@ impl Store {
         self.namespaces.insert(name.into(), Arc::clone(policy));
         if before != policy.enabled {
             self.crons.check(name, policy.enabled);
+            self.ihpas.check(name, policy.enabled);
+            self.portraits.check(name, policy.enabled);
         }
         if before || !policy.enabled {
             return Vec::new();

@@ -15,7 +15,7 @@ use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
 /// The kinds that are watched.
-pub const WATCHED: [Kind; 11] = [
+pub const WATCHED: [Kind; 13] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -27,6 +27,8 @@ pub const WATCHED: [Kind; 11] = [
     Kind::DaemonSet,
     Kind::ScaledObject,
     Kind::CronHpa,
+    Kind::Ihpa,
+    Kind::HorizontalPortrait,
 ];
 
 /// Those that must have been listed before Pods are judged and the service is ready. ReplicaSets
@@ -41,7 +43,7 @@ pub const PLACEMENT: [Kind; 5] = [
 
 /// Those that must have been listed before anything is scaled. The service is ready without
 /// them: admission and the extender ask nothing of autoscalers.
-pub const SCALING: [Kind; 8] = [
+pub const SCALING: [Kind; 10] = [
     Kind::Pod,
     Kind::Namespace,
     Kind::ReplicaSet,
@@ -50,6 +52,8 @@ pub const SCALING: [Kind; 8] = [
     Kind::StatefulSet,
     Kind::ScaledObject,
     Kind::CronHpa,
+    Kind::Ihpa,
+    Kind::HorizontalPortrait,
 ];
 
 /// A Pod that no node had headroom for, by what kube-scheduler wrote into its status.

@@ -27,8 +27,9 @@ pub use custom::{LookError, look, look_in_any_version};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
-    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
+    WatchedHorizontalPortrait, WatchedIhpa, WatchedNamespace, WatchedNode, WatchedPod,
+    WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
@@ -36,7 +37,7 @@ use follow::{Watch, objects, owners};
 pub(crate) use object::WatchedObject;
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
-/// CronHPAs.
+/// Evenkeel's own.
 pub const DISCOVERY: Duration = Duration::from_mins(5);
 
 /// What is watched beside the kinds that every Evenkeel watches.
@@ -133,6 +134,12 @@ impl Watches {
         });
         all.add(Kind::CronHpa, |kind| {
             discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
+        });
+        all.add(Kind::Ihpa, |kind| {
+            discovery::while_served::<WatchedIhpa>(client(), watch(kind), discovery)
+        });
+        all.add(Kind::HorizontalPortrait, |kind| {
+            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), discovery)
         });
         for scaled in kinds {
             let watch = CustomWatch::new(scaled, client(), state, metrics, discovery);

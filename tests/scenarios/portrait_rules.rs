@@ -19,7 +19,7 @@ fn of(plural: &str) -> String {
 
 /// The autoscaler of the example under this name.
 fn example(name: &str) -> Value {
-    let text = std::fs::read_to_string("examples/ihpa/sale.yaml").expect("the example");
+    let text = std::fs::read_to_string("examples/ihpa/shop.yaml").expect("the example");
     let mut object: Value = serde_saphyr::from_str(&text).expect("one object");
     object["metadata"] = json!({"name": name});
     object

@@ -11,6 +11,7 @@ mod direct;
 mod faults;
 mod floor;
 mod gate;
+mod ihpa;
 mod models;
 mod overload;
 mod processes;

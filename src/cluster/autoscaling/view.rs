@@ -8,8 +8,10 @@ use super::{ScalingView, Store, WorkloadKey, key};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
+use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::scaling::ihpa::portrait_names;
 use evenkeel_kubernetes::plan::scaling::sink::is_marked;
 use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
@@ -34,6 +36,9 @@ impl Store {
             .values()
             .filter_map(|autoscaler| self.by_autoscaler(autoscaler, &mut scaled))
             .collect();
+        for ihpa in self.ihpas.checked() {
+            targets.extend(self.by_ihpa(ihpa, &mut scaled));
+        }
         let lost = self
             .scaled_objects
             .iter()
@@ -110,6 +115,40 @@ impl Store {
         })
     }
 
+    /// An IHPA that somebody is to follow.
+    fn by_ihpa<'a>(
+        &'a self,
+        ihpa: &Arc<CheckedIhpa>,
+        scaled: &mut Scaling<'a>,
+    ) -> Option<Observed> {
+        let Ihpa { metadata, spec, .. } = &*ihpa.object;
+        if metadata.deletion_timestamp.is_some() {
+            return None;
+        }
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        let target = &spec.scale_target_ref;
+        let known = self.kind_of(target.api_version(), &target.kind);
+        let workload = known.and_then(|kind| {
+            let workloads = self.workloads.get(&kind)?;
+            let wanted = key(Some(namespace), Some(&target.name));
+            let (key, workload) = workloads.get_key_value(&wanted)?;
+            scaled.workloads.insert((kind, key));
+            Some(workload)
+        });
+        let names = portrait_names(ihpa);
+        let portraits =
+            names.filter_map(|name| self.portraits.get(&key(Some(namespace), Some(&name))));
+        Some(Observed {
+            ihpa: Some(Arc::clone(ihpa)),
+            portraits: portraits.map(Arc::clone).collect(),
+            workload: workload.cloned(),
+            ..self.observed(known.map_or_else(
+                || TargetRef::new(target.api_version(), &target.kind, namespace, &target.name),
+                |known| TargetRef::of_kind(known, namespace, &target.name),
+            ))
+        })
+    }
+
     /// The kind that a reference names, where its objects are watched or it is in the table of kinds.
     fn kind_of(&self, api_version: &str, kind: &str) -> Option<Kind> {
         Kind::of(api_version, kind).or_else(|| self.custom_kinds.of(api_version, kind))
@@ -178,6 +217,8 @@ impl Store {
             namespace,
             namespace_policy,
             autoscaler: None,
+            ihpa: None,
+            portraits: Vec::new(),
             scaled_object: None,
             workload: None,
             target,

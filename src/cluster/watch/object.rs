@@ -16,8 +16,9 @@ use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
-    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
+    WatchedHorizontalPortrait, WatchedIhpa, WatchedNamespace, WatchedNode, WatchedPod,
+    WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
@@ -178,6 +179,13 @@ scaled!(
     Kind::CronHpa,
     ScalingObject::CronHpa,
     cron_hpa
+);
+scaled!(WatchedIhpa, Kind::Ihpa, ScalingObject::Ihpa, ihpa);
+scaled!(
+    WatchedHorizontalPortrait,
+    Kind::HorizontalPortrait,
+    ScalingObject::HorizontalPortrait,
+    portrait
 );
 scaled!(
     WatchedDeployment,

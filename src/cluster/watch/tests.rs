@@ -462,7 +462,13 @@ async fn every_kind_that_is_waited_for_is_watched() {
     let page = telemetry::encode(&registry).unwrap();
     for kind in WATCHED {
         let line = format!("evenkeel_watch_refused{{kind=\"{}\"}} 0\n", kind.singular());
-        let optional = [Kind::ScaledObject, Kind::CronHpa].contains(&kind);
+        let optional = [
+            Kind::ScaledObject,
+            Kind::CronHpa,
+            Kind::Ihpa,
+            Kind::HorizontalPortrait,
+        ];
+        let optional = optional.contains(&kind);
         assert_eq!(page.contains(&line), !optional, "{line}{page}");
     }
 }

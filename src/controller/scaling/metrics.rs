@@ -221,7 +221,7 @@ impl Collector for Targets {
         )?;
         families.gauge(
             "target_grounds",
-            "1 for what the decision rests on: forecast, traffic, d-hpa, reaction, last-known or nothing",
+            "1 for what the decision rests on: forecast, traffic, d-hpa, reaction, portrait, last-known or nothing",
             |shown| {
                 let holds = |grounds| f64::from(u8::from(grounds == shown.grounds));
                 Grounds::ALL

@@ -138,8 +138,17 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
 
 /// The conditions as they are planned to be told, else as the object has them.
 fn conditions(picture: &Picture<'_>, owner: &Owner<'_>) -> Vec<Condition> {
-    let held = picture.status.cloned().or_else(|| status_of(owner));
-    let conditions = held.into_iter().flat_map(|status| status.conditions);
+    let ihpa = picture.observed.ihpa.as_ref();
+    let told = |status: PlannedStatus| status.conditions;
+    let held = match (picture.status, ihpa) {
+        (Some(status), _) => status.conditions.clone(),
+        (None, Some(ihpa)) => {
+            let status = ihpa.object.status.as_ref();
+            status.map_or_else(Vec::new, |status| status.conditions.clone())
+        }
+        (None, None) => status_of(owner).map_or_else(Vec::new, told),
+    };
+    let conditions = held.into_iter();
     conditions
         .map(|condition| Condition {
             kind: condition.kind,

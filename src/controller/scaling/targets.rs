@@ -3,6 +3,7 @@
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
+mod checks;
 mod crons;
 mod fit_past;
 mod fits;

@@ -17,11 +17,14 @@ use super::input::DecisionInput;
 use super::limit::{LimitedBy, scale_up_limit};
 use super::mode::Mode;
 use super::policy::{Policy, Strategy};
-use super::reason::{self, Change, Reason};
+use super::reason::{self, Because, Change, Reason};
 
 mod floor;
+mod portraits;
 mod state;
 
+pub use portraits::Speaking;
+pub(super) use portraits::portray;
 pub use state::{Asked, CountChange, CountSeen, ScaleOut, State};
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).
@@ -42,9 +45,16 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
     if policy.mode != Mode::Direct {
         state.asked = None;
     }
-    let idle = policy.mode == Mode::Off || (current <= 0 && !input.is_asleep);
+    let sleeps = input
+        .portrayed
+        .map_or(!input.is_asleep, |portrayed| portrayed.rests_at_zero);
+    let idle = policy.mode == Mode::Off || (current <= 0 && sleeps);
     if idle || policy.mode != Mode::Floor || input.strategy == Strategy::Off {
-        (state.floor, state.way_down) = (None, Memory::default());
+        state.floor = None;
+    }
+    let goes_down = policy.mode == Mode::Floor || input.portrayed.is_some();
+    if idle || !goes_down || input.strategy == Strategy::Off {
+        state.way_down = Memory::default();
     }
     if idle {
         (state.active_forecast, state.adopted) = (None, None);
@@ -62,9 +72,12 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
         input,
         state: &mut state,
     };
-    let decision = match policy.mode {
-        Mode::Floor => tick.floor(),
-        Mode::Off | Mode::Recommend | Mode::Direct => tick.replicas(),
+    let decision = match (policy.mode, input.portrayed) {
+        (Mode::Floor, _) => tick.floor(),
+        (Mode::Off | Mode::Recommend | Mode::Direct, None) => tick.replicas(),
+        (Mode::Off | Mode::Recommend | Mode::Direct, Some(portrayed)) => {
+            tick.by_portraits(portrayed)
+        }
     };
     if policy.mode == Mode::Direct {
         state.ask(decision.replicas, current, now);
@@ -277,6 +290,15 @@ impl Tick<'_> {
         of_signal.any(|load| load.fresh(now, self.policy.max_age).is_some())
     }
 
+    const fn because<'a>(&'a self, proposal: Option<&'a Proposal>) -> Because<'a> {
+        Because {
+            policy: self.policy,
+            input: self.input,
+            proposal,
+            reaction: self.input.reaction,
+        }
+    }
+
     fn reason(
         &self,
         proposal: Option<&Proposal>,
@@ -284,9 +306,7 @@ impl Tick<'_> {
         limited_by: Option<LimitedBy>,
     ) -> String {
         Reason {
-            policy: self.policy,
-            input: self.input,
-            proposal,
+            because: self.because(proposal),
             adopted: self.state.adopted,
             change,
             limited_by,

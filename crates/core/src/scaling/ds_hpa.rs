@@ -11,6 +11,7 @@
 use jiff::Timestamp;
 
 use super::expected_load::ExpectedLoad;
+use super::grounds::Grounds;
 use super::horizon;
 use super::hpa::Tolerances;
 use super::hpa_aware::PodCapacity;
@@ -119,6 +120,18 @@ impl Proposal {
             Basis::Forecast(forecast) => Some(&forecast.signal),
             Basis::DynamicThreshold(signal, _) => Some(signal),
             Basis::Traffic(_) => None,
+        }
+    }
+}
+
+impl Grounds {
+    /// Those of a decision on what prediction asks for.
+    pub(super) fn of(proposal: Option<&Proposal>) -> Self {
+        match proposal.map(|proposal| &proposal.basis) {
+            None => Self::Reaction,
+            Some(Basis::Forecast(_)) => Self::Forecast,
+            Some(Basis::Traffic(_)) => Self::Traffic,
+            Some(Basis::DynamicThreshold(..)) => Self::DynamicThreshold,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The steps by which decisions fall back as less is known.
 
-use super::ds_hpa::{Basis, Proposal};
-
 /// The extent of what is known when a decision is taken, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grounds {
@@ -13,6 +11,8 @@ pub enum Grounds {
     DynamicThreshold,
     /// The load as it is now; prediction has nothing to add.
     Reaction,
+    /// A portrait that is made of no load here: one count, the calendar, or what others have computed.
+    Portrait,
     /// Only what was known before, since no measurement is fresh.
     LastKnown,
     /// Nothing is decided.
@@ -21,11 +21,12 @@ pub enum Grounds {
 
 impl Grounds {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Forecast,
         Self::Traffic,
         Self::DynamicThreshold,
         Self::Reaction,
+        Self::Portrait,
         Self::LastKnown,
         Self::Nothing,
     ];
@@ -38,17 +39,9 @@ impl Grounds {
             Self::Traffic => "traffic",
             Self::DynamicThreshold => "d-hpa",
             Self::Reaction => "reaction",
+            Self::Portrait => "portrait",
             Self::LastKnown => "last-known",
             Self::Nothing => "nothing",
-        }
-    }
-
-    pub(super) fn of(proposal: Option<&Proposal>) -> Self {
-        match proposal.map(|proposal| &proposal.basis) {
-            None => Self::Reaction,
-            Some(Basis::Forecast(_)) => Self::Forecast,
-            Some(Basis::Traffic(_)) => Self::Traffic,
-            Some(Basis::DynamicThreshold(..)) => Self::DynamicThreshold,
         }
     }
 }

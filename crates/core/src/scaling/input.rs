@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::hpa_aware::PodCapacity;
 use super::policy::Strategy;
+use super::portrayed::Portrayed;
 use super::signal::Signal;
 use super::traffic_need::TrafficStanding;
 use crate::forecast::{Forecast, NotReady, Trust};
@@ -15,6 +16,8 @@ pub struct DecisionInput<'a> {
     pub now: Timestamp,
     /// CR: the `spec.replicas` of the target.
     pub current: i32,
+    /// The Pods of the target that are ready.
+    pub ready: i32,
     /// The method that predicts the load.
     pub strategy: Strategy,
     /// The time that is predicted ahead, for which a forecast also stands.
@@ -24,12 +27,18 @@ pub struct DecisionInput<'a> {
     pub reactive: Option<i32>,
     /// Why, in the words of who reacts; empty where nothing is to be said.
     pub reaction: &'a str,
+    /// Why they are missing, in the words of who reacts; empty where that is not known.
+    pub missing: &'a str,
+    /// True where nobody looks at the metrics, since the target has no replicas.
+    pub is_switched_off: bool,
     /// True for a target without replicas that was put to sleep here, and wakes by what it scales by.
     pub is_asleep: bool,
     /// The load of each signal that the target scales by.
     pub loads: &'a [SignalLoad<'a>],
     /// What is known of the traffic that the target names; `None` where it names none.
     pub traffic: Option<&'a TrafficStanding>,
+    /// What the portraits of the target come to, where it has any: they decide then.
+    pub portrayed: Option<&'a Portrayed>,
 }
 
 impl DecisionInput<'_> {

@@ -25,11 +25,18 @@ pub(super) fn idle(mode: Mode) -> String {
     }
 }
 
-/// The parts of the sentence.
-pub(super) struct Reason<'a> {
+/// The first part of the sentence: what prediction asks for and why, or why it asks for nothing.
+pub(super) struct Because<'a> {
     pub(super) policy: &'a Policy,
     pub(super) input: &'a DecisionInput<'a>,
     pub(super) proposal: Option<&'a Proposal>,
+    /// The words of who reacts to the load as it is now, where they are to stand in place of those of prediction.
+    pub(super) reaction: &'a str,
+}
+
+/// The parts of the sentence.
+pub(super) struct Reason<'a> {
+    pub(super) because: Because<'a>,
     pub(super) adopted: Option<Floor>,
     pub(super) change: Change,
     pub(super) limited_by: Option<LimitedBy>,
@@ -55,16 +62,22 @@ impl fmt::Display for Change {
     }
 }
 
-impl fmt::Display for Reason<'_> {
+impl fmt::Display for Because<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.proposal.map(|proposal| &proposal.basis) {
-            Some(Basis::Forecast(forecast)) => self.forecast(f, forecast)?,
+            Some(Basis::Forecast(forecast)) => self.forecast(f, forecast),
             Some(Basis::DynamicThreshold(signal, threshold)) => {
-                threshold_in_words(f, signal, threshold)?;
+                threshold_in_words(f, signal, threshold)
             }
-            Some(Basis::Traffic(need)) => self.traffic(f, need)?,
-            None => self.nothing(f)?,
+            Some(Basis::Traffic(need)) => self.traffic(f, need),
+            None => self.nothing(f),
         }
+    }
+}
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.because.fmt(f)?;
         if let Some(Floor { replicas, until }) = self.adopted {
             write!(f, ", floor {replicas} taken over until {until:.0}")?;
         }
@@ -76,7 +89,7 @@ impl fmt::Display for Reason<'_> {
     }
 }
 
-impl Reason<'_> {
+impl Because<'_> {
     fn forecast(&self, f: &mut fmt::Formatter<'_>, forecast: &ActiveForecast) -> fmt::Result {
         let now = self.input.now;
         let ahead = forecast.until.duration_since(now).as_secs();
@@ -140,12 +153,8 @@ impl Reason<'_> {
 
     /// The reason why prediction asks for nothing.
     fn nothing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DecisionInput {
-            now,
-            loads,
-            reaction,
-            ..
-        } = *self.input;
+        let DecisionInput { now, loads, .. } = *self.input;
+        let reaction = self.reaction;
         if self.input.has_unknown_traffic() {
             return f.write_str("no fresh measurement of the traffic");
         }

@@ -36,7 +36,7 @@ use self::reacting::{Reacting, react};
 use self::tracked_load::TrackedLoad;
 use self::traffic_check::TrafficCheck;
 use super::contribution::Contribution;
-use super::decide::{State, decide};
+use super::decide::{State, decide, portray};
 use super::decision::Floor;
 use super::horizon::{Horizon, Lag};
 use super::input::{DecisionInput, SignalLoad};
@@ -161,13 +161,17 @@ impl Tracker {
         let decision_input = DecisionInput {
             now,
             current: input.current,
+            ready: input.ready,
             strategy: strategy(input.models),
             ahead: horizon.ahead(),
             reactive: reacted.replicas,
             reaction: &reacted.reason,
+            missing: &reacted.missing,
+            is_switched_off: reacted.is_switched_off,
             is_asleep: reacted.is_asleep,
             loads: &loads,
             traffic: None,
+            portrayed: None,
         };
         let traffic = Traffic::of(input, policy, &kinds);
         let traffic = traffic.and_then(|traffic| {
@@ -179,6 +183,13 @@ impl Tracker {
         });
         let decision_input = DecisionInput {
             traffic: traffic.as_ref(),
+            ..decision_input
+        };
+        let portraits = input.portraits.as_ref();
+        let portrayed =
+            portraits.map(|portraits| portray(policy, &mut self.state, &decision_input, portraits));
+        let decision_input = DecisionInput {
+            portrayed: portrayed.as_ref(),
             ..decision_input
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
@@ -203,6 +214,7 @@ impl Tracker {
             horizon,
             contribution: self.contribution(policy, now),
             hpa,
+            portrayed: portrayed.map(Box::new),
         }
     }
 

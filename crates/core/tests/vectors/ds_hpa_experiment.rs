@@ -158,13 +158,17 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let input = DecisionInput {
             now,
             current,
+            ready: current,
             strategy,
             ahead: SignedDuration::from_secs(75),
             reactive: Some(hpa.wants(current, load, &policy, now)),
             reaction: "",
+            missing: "",
+            is_switched_off: false,
             is_asleep: false,
             loads: &loads,
             traffic: None,
+            portrayed: None,
         };
         let (decision, next) = decide(&policy, state, &input);
         outcome.by_forecast += usize::from(decision.reason.starts_with("forecast"));

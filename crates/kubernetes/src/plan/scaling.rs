@@ -4,6 +4,7 @@
 //! of a target [`plan`] brings its object in line: bounds with the record of whose they are
 //! ([`bounds`]), the status ([`status`], [`conditions`]) where its [`sink`] is, and Events.
 
+mod beside;
 pub mod bounds;
 mod capacity;
 pub mod conditions;
@@ -14,10 +15,13 @@ mod direct;
 mod event_pauses;
 mod events;
 mod hpa_input;
+pub mod ihpa;
+mod ihpa_memory;
 mod known_pods;
 mod memory;
 mod observed;
 pub mod owner;
+mod portraits;
 mod problem;
 mod quarantine;
 mod query;
@@ -40,12 +44,13 @@ pub use hpa_input::{HpaInput, Told};
 pub use known_pods::MissingPods;
 pub use memory::PlanMemory;
 pub use observed::{Observed, Pods};
-pub use problem::Problem;
+pub use portraits::{Subject, TargetCheck, TargetPortraits};
+pub use problem::{HeldBack, Problem};
 pub use quarantine::Quarantine;
 pub use query::{Question, tells_of_the_past};
 pub use scale_in::{Lowering, ScaleIn, scale_in};
 pub use settings::{Queries, Settings};
-pub use target::{Target, TargetReaction};
+pub use target::{Learned, Target, TargetReaction};
 pub use target_ref::TargetRef;
 pub use targets::{Resolved, conflicts, resolve};
 pub(super) use told::sleeps;

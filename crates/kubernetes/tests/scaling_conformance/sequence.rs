@@ -1,6 +1,20 @@
 //! Runs of reconciliations, each with what the one before it left behind.
 
-use evenkeel_core::scaling::hpa::{Memory, Normalizer};
+use std::sync::LazyLock;
+
+use evenkeel_core::forecast::Shared;
+use evenkeel_core::scaling::horizon::Lead;
+use evenkeel_core::scaling::hpa::{
+    Controller, Memory, MetricSpec, Normalizer, Observed, Reading, Readings, Scale, Settings, Spec,
+    Status, Tolerances, reconciler,
+};
+use evenkeel_core::scaling::sample::ValueSample;
+use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, Signal, Target};
+use evenkeel_core::scaling::stages::{ScaleDownWay, ScaleUpWay, StagedBehavior};
+use evenkeel_core::scaling::tracker::{Reaction, Reconciled, TickInput, Tracker};
+use evenkeel_core::scaling::{
+    Bounds, Mode, Policy, PortraitInput, ReplicaCounts, Risk, ScaleDown, Speaker,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
@@ -71,8 +85,152 @@ pub(crate) fn check(given: &SequenceIn, _: &SequenceOut) -> SequenceOut {
             scaling_limited_reason: found.scaling_limited.reason.to_owned(),
         }
     };
-    SequenceOut {
+    let found = SequenceOut {
         steps: given.steps.iter().map(&mut step).collect(),
+    };
+    by_portrait(given, &found);
+    found
+}
+
+/// The same run by the way of a target whose only portrait is the reaction to its load: the same counts. The load is a
+/// queue that asks for as many replicas as the metrics of the case did.
+fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
+    let bounds = Bounds::new(given.min_replicas, given.max_replicas);
+    let within = given.min_replicas..=given.max_replicas;
+    let begins_within = within.contains(&given.initial_replicas) && given.min_replicas > 0;
+    let (Ok(bounds), true) = (
+        bounds,
+        begins_within && given.initial_recommendations.is_empty(),
+    ) else {
+        return;
+    };
+    let queue = Signal::External(MetricIdentifier::named("queue"));
+    let behavior = given.behavior.as_ref().map(Both::behavior);
+    let controller = Controller {
+        settings: Settings {
+            tolerance: 0.0,
+            ..given.flags.settings()
+        },
+        ..Controller::default()
+    };
+    let spec = Spec {
+        scale_target: ObjectReference::default(),
+        min_replicas: given.min_replicas,
+        max_replicas: given.max_replicas,
+        metrics: vec![MetricSpec::new(queue.clone(), Target::AverageValue(1000))],
+        behavior: behavior.clone(),
+    };
+    let policy = Policy {
+        mode: Mode::Direct,
+        bounds,
+        behavior,
+        tolerances: Tolerances::default(),
+        scale_down: ScaleDown::Reactive,
+        lead: Lead::default(),
+        max_age: SignedDuration::from_mins(3),
+        risk: Risk::default(),
+    };
+    let speaker = Speaker {
+        name: "reactive".into(),
+        priority: 1,
+    };
+    let (mut tracker, shared) = (Tracker::default(), Shared::default());
+    let (mut current, mut time) = (given.initial_replicas, now());
+    for (place, step) in given.steps.iter().enumerate() {
+        time = after(time, step.dt_s);
+        let sample = ValueSample {
+            timestamp: time,
+            value: i64::from(step.metric_desired_replicas) * 1000,
+        };
+        let readings = Readings {
+            others: [(queue.clone(), Ok(Reading::Series(vec![sample])))]
+                .into_iter()
+                .collect(),
+            ..Readings::default()
+        };
+        let target = Reacting {
+            controller: &controller,
+            spec: &spec,
+            readings: &readings,
+            speaker: &speaker,
+            shared: &shared,
+        };
+        let report = tracker.tick(&policy, &target.input(current, time));
+        current = report.decision.replicas;
+        let wanted = expected.steps[place].replicas;
+        assert_eq!(current, wanted, "by a portrait, step {place}: {report:?}");
+    }
+}
+
+/// A target whose only portrait is the reaction to its load.
+struct Reacting<'a> {
+    controller: &'a Controller,
+    spec: &'a Spec,
+    readings: &'a Readings,
+    speaker: &'a Speaker,
+    shared: &'a Shared,
+}
+
+const AT_ONCE: StagedBehavior = StagedBehavior {
+    up: ScaleUpWay {
+        disabled: false,
+        stages: None,
+    },
+    down: ScaleDownWay {
+        disabled: false,
+        stages: None,
+    },
+};
+
+static NOTHING_TOLD: LazyLock<Status> = LazyLock::new(Status::default);
+
+impl<'a> Reacting<'a> {
+    fn input(&self, current: i32, now: Timestamp) -> TickInput<'a> {
+        let scale = Scale {
+            spec_replicas: current,
+            status_replicas: current,
+            selector: "app=web",
+            pods: Ok(&[]),
+            autoscalers: &[],
+        };
+        TickInput {
+            now,
+            current,
+            ready: current,
+            reaction: Reaction::Reconciled(Reconciled {
+                input: reconciler::Input {
+                    controller: self.controller,
+                    namespace: "shop",
+                    spec: self.spec,
+                    observed: Observed {
+                        scale: Ok(scale),
+                        readings: self.readings,
+                    },
+                    told: &NOTHING_TOLD,
+                },
+                told: None,
+                generation: None,
+            }),
+            models: None,
+            signals: &[],
+            traffic: None,
+            recorded: None,
+            portraits: Some(PortraitInput {
+                given: &[],
+                reactive: Some(self.speaker),
+                predictive: None,
+                behavior: &AT_ONCE,
+                counts: ReplicaCounts::all_online(current),
+                change: None,
+                checks: &[],
+                hold: None,
+                resume: None,
+                told: None,
+                generation: None,
+                rests_at_zero: false,
+            }),
+            shared: self.shared,
+        }
     }
 }
 

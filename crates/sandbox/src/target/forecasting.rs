@@ -206,6 +206,7 @@ impl FloorForecaster {
             models: Some(self.models),
             signals: &self.signals,
             recorded: None,
+            portraits: None,
             shared: &self.shared,
         };
         let report = self.tracker.tick(&self.policy, &input);

@@ -88,6 +88,13 @@ impl<'a> Crons<'a> {
         found
     }
 
+    /// The names of the CronHPAs of the target at a place; empty where there are none.
+    pub(super) fn named(&self, place: usize) -> String {
+        let crons = self.by_target.get(&place).into_iter().flatten();
+        let names = crons.filter_map(|cron| cron.object.metadata.name.as_deref());
+        names.collect::<Vec<_>>().join(" and ")
+    }
+
     /// One tick of the CronHPAs of a target: what they ask for. `None` where none is followed.
     pub(super) fn follow_all(
         &mut self,

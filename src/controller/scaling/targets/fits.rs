@@ -92,7 +92,7 @@ impl FitLoad {
         Self {
             key: Key {
                 namespace: "shop".into(),
-                autoscaler: None,
+                scaler: None,
                 workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
             },
             signal: Signal::CPU,

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::api::scaling::ObjectName;
 use crate::metrics::prometheus::WorkloadName;
+use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::controller::scaling) struct Key {
     pub(super) namespace: Arc<str>,
-    pub(super) autoscaler: Option<String>,
+    /// The object that scales it, where it is not the workload itself: by kind and name.
+    pub(super) scaler: Option<ObjectName>,
     pub(super) workload: TargetRef,
 }
 
@@ -33,10 +36,13 @@ impl Key {
     }
 
     pub(super) fn of(observed: &Observed) -> Self {
-        let autoscaler = observed.autoscaler.as_ref();
+        let scaler = Owner::scaler(observed).map(|scaler| ObjectName {
+            kind: scaler.kind.as_str().into(),
+            name: scaler.metadata.name.as_deref().unwrap_or_default().into(),
+        });
         Self {
             namespace: Arc::clone(&observed.namespace),
-            autoscaler: autoscaler.and_then(|autoscaler| autoscaler.metadata.name.clone()),
+            scaler,
             workload: observed.target.clone(),
         }
     }

@@ -69,6 +69,7 @@ impl TargetState {
         let remembered = self.plans.record(tick.now);
         let mut resolved =
             scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        scaling::ihpa::portray(observed, &mut resolved, &mut self.plans, tick.now);
         if let Some(problem) = self.missing_pods.see(observed, tick.now) {
             resolved.refuse(problem);
         }
@@ -190,7 +191,11 @@ impl TargetState {
         tick: &Tick<'_>,
     ) -> Option<HpaInput> {
         let target = resolved.target.as_ref();
-        let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
+        let target = target.filter(|one| {
+            let portraits = one.portraits.as_ref();
+            let is_checked = portraits.is_some_and(|portraits| portraits.are_checked());
+            is_checked || matches!(one.reaction, TargetReaction::Reconciled(_))
+        });
         let count = target.map(|target| target.current);
         let before = std::mem::replace(&mut self.reconciled, count);
         let mut readings = readings(observed, target?, tick);

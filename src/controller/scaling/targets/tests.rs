@@ -41,7 +41,7 @@ use evenkeel_kubernetes::workload::Workload;
 fn key(name: &str) -> Key {
     Key {
         namespace: "shop".into(),
-        autoscaler: None,
+        scaler: None,
         workload: TargetRef::new("apps/v1", "Deployment", "shop", name),
     }
 }
@@ -102,6 +102,8 @@ fn observed(name: &str, mode: &str) -> Observed {
         namespace: "shop".into(),
         namespace_policy: Arc::new(NamespacePolicy::parse(&opted_in).0),
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
+        ihpa: None,
+        portraits: Vec::new(),
         scaled_object: None,
         workload: Some(Arc::new(workload.workload)),
         target: TargetRef::new("apps/v1", "Deployment", "shop", name),

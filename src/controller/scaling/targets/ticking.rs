@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::checks;
 use super::crons::{Crons, ScaledTarget};
 use super::isolated::{Step, isolated};
 use super::key::{Key, Seen};
@@ -18,12 +19,12 @@ use crate::controller::scaling::served::served;
 use crate::controller::scaling::show::{self, Picture};
 use crate::controller::scaling::trace;
 use evenkeel_core::panicked::{Panicked, caught};
-use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
+use evenkeel_core::scaling::{Check, LimitedBy};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{self, HpaInput, Quarantine, Resolved};
+use evenkeel_kubernetes::plan::scaling::{self, HpaInput, Learned, Quarantine, Resolved};
 
 /// One target at one tick.
 pub(super) struct TickingTarget<'a> {
@@ -32,6 +33,8 @@ pub(super) struct TickingTarget<'a> {
     seen: Seen<'a>,
     resolved: Resolved,
     measured: Option<HpaInput>,
+    /// Its stability checks, with what was learned for each.
+    checks: Vec<Check>,
     /// The kinds of its traffic, with what one Pod carries of each.
     traffic: Vec<ScaledSignal>,
     /// What the CronHPAs ask for, where they are followed.
@@ -53,6 +56,7 @@ pub(super) fn decisions(
             state,
             resolved,
             measured,
+            checks,
             traffic: kinds,
             ..
         } = target;
@@ -62,10 +66,15 @@ pub(super) fn decisions(
         let resolved = resolved.target.as_ref()?;
         let named = resolved.traffic.as_ref();
         let traffic = named.map(|named| named.input(kinds, traffic.fit()));
+        let learned = Learned {
+            measured: measured.as_ref(),
+            traffic,
+            checks,
+        };
         Some(TargetTick {
             tracker,
             policy: &resolved.policy,
-            input: resolved.input(tick.now, tick.shared, measured.as_ref(), traffic),
+            input: resolved.input(tick.now, tick.shared, learned),
         })
     });
     let mut ticks: Vec<_> = ticks.collect();
@@ -102,6 +111,11 @@ impl<'a> TickingTarget<'a> {
         };
         let (resolved, measured) = begun
             .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
+        let target = resolved.target.as_ref().filter(|_| tick.decides);
+        let portraits = target.and_then(|target| target.portraits.as_deref());
+        let checks = portraits.map_or_else(Vec::new, |portraits| {
+            checks::learned(seen.observed, portraits, measured.as_ref(), tick)
+        });
         let named = resolved.target.as_ref();
         let named = named.and_then(|target| target.traffic.as_ref());
         let traffic = named.map(|traffic| traffic.kinds_by(state.traffic.fit()));
@@ -110,6 +124,7 @@ impl<'a> TickingTarget<'a> {
             state,
             seen,
             resolved,
+            checks,
             measured,
             traffic: traffic.unwrap_or_default(),
             crons: None,
@@ -128,7 +143,12 @@ impl<'a> TickingTarget<'a> {
             resolved: &self.resolved,
             is_contested: self.resolved.is_direct() && self.state.tracker.is_contested(tick.now),
         };
+        let named = crons.named(self.seen.place);
         let followed = caught(|| crons.follow_all(&target, tick, ticked));
+        if self.seen.observed.ihpa.is_some() && !named.is_empty() {
+            let conflict = scaling::Problem::CronConflict(named.into());
+            self.resolved.problems.push(conflict);
+        }
         let taken = followed.and_then(|asked| {
             self.crons = asked;
             self.take_crons(tick)

@@ -72,7 +72,7 @@ impl TrafficWork {
         Self {
             key: Key {
                 namespace: "shop".into(),
-                autoscaler: None,
+                scaler: None,
                 workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
             },
             end,

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::portraits::Speaking;
 use crate::scaling::contest::Contest;
 use crate::scaling::decision::Floor;
 use crate::scaling::ds_hpa::ActiveForecast;
@@ -69,7 +70,8 @@ pub struct State {
     pub active_forecast: Option<ActiveForecast>,
     /// The floor that was decided here last.
     pub floor: Option<Floor>,
-    /// The proposals for it and its changes, from which it follows how it may go down.
+    /// The proposals for it and its changes, from which it follows how it may go down; of a target by portraits,
+    /// those for the count that prediction asks for.
     pub way_down: Memory,
     /// A floor of another decider, found in force as after a restart: it stands until a model here
     /// has been judged, or until it lapses.
@@ -88,6 +90,8 @@ pub struct State {
     pub contest: Contest,
     /// The generation of the object at the last tick.
     pub generation: Option<i64>,
+    /// What the providers of a target by portraits remember that know the loads.
+    pub speaking: Speaking,
 }
 
 impl State {

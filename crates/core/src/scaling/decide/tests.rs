@@ -155,13 +155,17 @@ impl Told {
         let input = DecisionInput {
             now,
             current: self.current,
+            ready: self.current,
             strategy: self.strategy,
             ahead: SignedDuration::from_secs(75),
             reactive: self.reactive,
             reaction: "",
+            missing: "",
+            is_switched_off: false,
             is_asleep: false,
             loads: if self.beside { &loads } else { &loads[..1] },
             traffic: None,
+            portrayed: None,
         };
         decide(policy, state, &input)
     }

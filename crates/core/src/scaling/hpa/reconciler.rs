@@ -4,6 +4,8 @@
 //! wished for: a forecast may ask for more, the write is another's and comes later. So changes of the
 //! count are told apart by what is seen of them, and taken note of by [`Reconciler::scaled`].
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use super::events::ScaleEvents;
@@ -13,7 +15,9 @@ use super::outcome::Outcome;
 use super::reconcile::{Step, reconcile};
 use super::settings::Controller;
 use super::spec::{HorizontalPodAutoscaler, Spec};
-use super::status::{Condition, ConditionReason, ConditionType, Event, Status, reasons};
+use super::status::{
+    Condition, ConditionReason, ConditionStatus, ConditionType, Event, Status, reasons,
+};
 
 /// The target, and what is seen of it at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +44,10 @@ pub struct Wish {
     pub events: Vec<Event>,
     /// True for a target without replicas whose metrics are looked at all the same.
     pub is_asleep: bool,
+    /// Why there are no replicas to wish for, in the words of the condition; empty where there are.
+    pub missing: Cow<'static, str>,
+    /// True where nobody looks at the metrics, since the target has no replicas.
+    pub is_switched_off: bool,
 }
 
 /// The state of one target between two reconciliations.
@@ -83,7 +91,11 @@ impl Reconciler {
             None => (computed.then_some(status.desired_replicas), String::new()),
         };
         hpa.status = status;
+        let lack = lack(&hpa.status).filter(|_| replicas.is_none());
         Wish {
+            missing: lack.map_or(Cow::Borrowed(""), |lack| lack.message.clone()),
+            is_switched_off: lack
+                .is_some_and(|lack| lack.reason == reasons::SCALING_DISABLED.reason),
             replicas,
             reason,
             events,
@@ -138,6 +150,14 @@ impl Reconciler {
             );
         }
     }
+}
+
+/// The condition that says why there is no count.
+fn lack(status: &Status) -> Option<&Condition> {
+    let kinds = [ConditionType::AbleToScale, ConditionType::ScalingActive];
+    let found = kinds.iter().filter_map(|kind| status.condition(kind));
+    let mut missing = found.filter(|condition| condition.status != ConditionStatus::True);
+    missing.next()
 }
 
 /// The HPA of this target, made at the first look with what is told of it.

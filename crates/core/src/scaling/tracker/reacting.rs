@@ -1,5 +1,7 @@
 //! The reaction to the load as it is now: the HPA's own, or its algorithm run here.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use super::tick::{HpaReport, Reaction, Reconciled, TickInput};
@@ -22,6 +24,12 @@ pub(super) struct Reacted {
     pub(super) replicas: Option<i32>,
     pub(super) reason: String,
     pub(super) is_asleep: bool,
+    /// Why there is no count; empty where there is one.
+    pub(super) missing: Cow<'static, str>,
+    /// True where nobody looks at the metrics, since there are no replicas.
+    pub(super) is_switched_off: bool,
+    /// True where others have a say in the count, each of whom remembers for itself how it may go down.
+    is_one_of_several: bool,
     events: Vec<Event>,
     at: Timestamp,
 }
@@ -32,6 +40,9 @@ impl Reacted {
             replicas,
             reason: String::new(),
             is_asleep: false,
+            missing: Cow::Borrowed(""),
+            is_switched_off: false,
+            is_one_of_several: false,
             events: Vec::new(),
             at: now,
         }
@@ -56,6 +67,10 @@ pub(super) fn react(
             *reacting = None;
             return Reacted::of_autoscaler(replicas, now);
         }
+        Reaction::Nobody => {
+            *reacting = None;
+            return Reacted::of_autoscaler(None, now);
+        }
     };
     let reacting = reacting.get_or_insert_default();
     let seen = CountSeen {
@@ -72,11 +87,16 @@ pub(super) fn react(
         reason,
         events,
         is_asleep,
+        missing,
+        is_switched_off,
     } = wish;
     Reacted {
         replicas,
         reason,
         is_asleep,
+        missing,
+        is_switched_off,
+        is_one_of_several: input.portraits.is_some(),
         events: scaled.into_iter().chain(events).collect(),
         at: now,
     }
@@ -95,12 +115,13 @@ impl Reacting {
             replicas: wished,
             mut events,
             at: now,
+            is_one_of_several,
             ..
         } = reacted;
         if policy.mode == Mode::Direct {
             // Where nothing is wished for, nothing is remembered but what a forecast adds.
             let reactive = wished.or(state.current).unwrap_or_default();
-            if decision.replicas > reactive {
+            if decision.replicas > reactive && !is_one_of_several {
                 self.reconciler.decided(decision.replicas, now);
             }
             if let Some(asked) = state.asked.filter(|asked| asked.at == now) {

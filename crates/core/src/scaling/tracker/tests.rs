@@ -4,6 +4,7 @@
 mod direct;
 mod expected;
 mod models;
+mod portraits;
 mod traffic;
 
 use proptest::prelude::*;
@@ -100,6 +101,7 @@ impl Run {
             models: self.models,
             signals: &signals(),
             recorded,
+            portraits: None,
             shared: &Shared::default(),
         };
         self.tracker.tick(&self.policy, &input)
@@ -180,6 +182,7 @@ fn targets_that_tick_together_decide_as_each_alone() {
                 models: run.models,
                 signals: &signals,
                 recorded: None,
+                portraits: None,
                 shared: &shared,
             },
         });
@@ -254,6 +257,7 @@ fn a_panic_in_one_target_is_that_targets_alone() {
                 models: run.models,
                 signals: &signals,
                 recorded: None,
+                portraits: None,
                 shared: &shared,
             },
         });
@@ -458,6 +462,7 @@ fn a_load_that_is_not_forecast_has_no_model_and_proposes_nothing() {
             models: Some(ModelSet::Auto),
             signals: std::slice::from_ref(&memory),
             recorded: None,
+            portraits: None,
             shared: &Shared::default(),
         };
         let report = run.tracker.tick(&run.policy, &input);
@@ -632,6 +637,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
             models: Some(ModelSet::Auto),
             signals: &signals(),
             recorded: None,
+            portraits: None,
             shared: &Shared::default(),
         };
         tracker.tick(&policy(), &input);

@@ -10,6 +10,7 @@ use crate::scaling::horizon::Horizon;
 use crate::scaling::hpa::{Condition, Event, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::input::Estimate;
+use crate::scaling::portrayed::{PortraitInput, Portrayed};
 use crate::scaling::signal::{Signal, ValueScope};
 use crate::scaling::traffic_fit::TrafficFit;
 use crate::scaling::traffic_need::TrafficStanding;
@@ -48,6 +49,8 @@ pub struct TickInput<'a> {
     pub traffic: Option<TrafficInput<'a>>,
     /// The floor that is in force, as the record of the bounds has it.
     pub recorded: Option<Floor>,
+    /// The portraits that its count follows; `None` where it follows its loads alone.
+    pub portraits: Option<PortraitInput<'a>>,
     /// The parameters that the models of all targets share.
     pub shared: &'a Shared,
 }
@@ -87,6 +90,8 @@ impl<'a> TickInput<'a> {
 pub enum Reaction<'a> {
     /// The target's HPA reacts, and asks for this many replicas; `None` where it has no metrics.
     Autoscaler(Option<i32>),
+    /// Nobody reacts, and others say how many replicas there are to be.
+    Nobody,
     /// No HPA reacts, and the HPA's algorithm is run here.
     Reconciled(Reconciled<'a>),
 }
@@ -118,6 +123,8 @@ pub struct TickReport {
     pub contribution: Option<Contribution>,
     /// What the HPA's algorithm tells of the target, where it is run here.
     pub hpa: Option<Box<HpaReport>>,
+    /// What the portraits of the target come to, where it has any.
+    pub portrayed: Option<Box<Portrayed>>,
 }
 
 /// The traffic that a target names, at one tick.

@@ -35,9 +35,10 @@ pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
 pub const REPLICAS_CONTESTED: &str = "ReplicasContested";
 
 /// The conditions that tell of another hand on what a target is scaled by.
-pub const CONFLICTS: [&str; 4] = [
+pub const CONFLICTS: [&str; 5] = [
     Problem::TARGET_CONFLICT,
     Problem::DIRECT_CONFLICT,
+    Problem::CRON_CONFLICT,
     FLOOR_CONTESTED,
     REPLICAS_CONTESTED,
 ];

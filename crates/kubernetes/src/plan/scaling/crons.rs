@@ -52,6 +52,9 @@ pub fn scaled(
     all: &[&CheckedCronHpa],
 ) -> Result<Scaled, CronProblem> {
     let target = || observed.target.to_string();
+    if observed.ihpa.is_some() {
+        return Err(CronProblem::ByPortraits(target()));
+    }
     if resolved.is_declined {
         return Err(CronProblem::Declined(target()));
     }

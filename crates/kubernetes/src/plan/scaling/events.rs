@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::status::TargetStatus;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus};
+use crate::kinds::Kind;
 use crate::plan::event::{Event, Severity};
 use crate::plan::write::{Operation, Purpose, Write};
 use evenkeel_core::scaling::Mode;
@@ -85,7 +86,8 @@ impl<'a> EventPlan<'a> {
         let Some(FloorChange { from, to }) = change.filter(|_| change != before) else {
             return;
         };
-        let reason = match (self.owner.has_count(), to > from) {
+        let is_count = self.owner.has_count() || self.owner.kind == Kind::Ihpa;
+        let reason = match (is_count, to > from) {
             (false, true) => "FloorRaised",
             (false, false) => FLOOR_LOWERED,
             (true, true) => "ReplicasRaised",
@@ -121,7 +123,11 @@ impl<'a> EventPlan<'a> {
     pub(super) fn hpa(&mut self, resolved: &Resolved, report: Option<&TickReport>) {
         let told = report.and_then(|report| report.hpa.as_ref());
         let told = told.filter(|_| resolved.mode == Mode::Direct);
-        for event in told.into_iter().flat_map(|hpa| &hpa.events) {
+        // Of an IHPA each change is told of as that of all its portraits.
+        let is_told = |reason: &str| self.owner.kind == Kind::Ihpa && reason == RESCALED;
+        let told = told.into_iter().flat_map(|hpa| &hpa.events);
+        let told: Vec<_> = told.filter(|event| !is_told(event.reason)).collect();
+        for event in told {
             let severity = match event.event_type {
                 EventType::Normal => Severity::Normal,
                 EventType::Warning => Severity::Warning,
@@ -148,7 +154,7 @@ impl<'a> EventPlan<'a> {
         self.memory.allows_event(reason, self.context.now)
     }
 
-    fn add(&mut self, severity: Severity, reason: &'static str, note: &str) {
+    pub(super) fn add(&mut self, severity: Severity, reason: &'static str, note: &str) {
         let Context { reporter, now } = *self.context;
         let regarding = self.owner.regarding(&self.observed.namespace);
         let event = Event {

@@ -1,13 +1,16 @@
 //! A target that no HPA scales as the HPA's algorithm reads it: the rules of its annotations, its Pods
 //! and what is measured of them.
 
+use jiff::Timestamp;
+
 use super::observed::Observed;
 use super::requested::RequestedPolicy;
 use super::target_ref::TargetRef;
 use crate::autoscaler::ObservedMetric;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa::{
-    self, Controller, FeatureGates, MetricSpec, Readings, Scale, Settings, Spec, reconciler,
+    self, Controller, CurrentValue, FeatureGates, HorizontalPodAutoscaler, Memory, MetricSpec,
+    Readings, Scale, Settings, Spec, reconciler,
 };
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{ObjectReference, Signal};
@@ -87,6 +90,60 @@ impl HpaInput {
         }
     }
 
+    /// The value of one metric in thousandths, as the HPA's algorithm comes to it: of a utilisation the percentage,
+    /// else the mean over the Pods or the whole value, as its target says. `None` where it has none.
+    #[must_use]
+    pub fn value(
+        &self,
+        namespace: &str,
+        metric: &MetricSpec,
+        current: i32,
+        now: Timestamp,
+    ) -> Option<i64> {
+        let hpa = HorizontalPodAutoscaler {
+            namespace: namespace.to_owned(),
+            name: String::new(),
+            spec: Spec {
+                scale_target: ObjectReference::default(),
+                min_replicas: 1,
+                max_replicas: i32::MAX,
+                metrics: vec![metric.clone()],
+                behavior: None,
+            },
+            status: hpa::Status::default(),
+        };
+        let observed = hpa::Observed {
+            scale: Ok(self.scale("", current)),
+            readings: &self.readings,
+        };
+        let mut memory = Memory::default();
+        let step = hpa::reconcile(&CONTROLLER, &hpa, &observed, &mut memory, now);
+        let outcome = step.written(&mut memory);
+        let value = outcome.status.current_metrics.first()?;
+        value.signal.as_ref()?;
+        let CurrentValue {
+            average_utilization,
+            average_value,
+            value,
+        } = value.current;
+        let percent = average_utilization.map(|percent| i64::from(percent) * 1000);
+        percent.or_else(|| Some(average_value.or(value)?.milli_value()))
+    }
+
+    /// The target as the algorithm sees it.
+    fn scale<'a>(&'a self, selector: &'a str, current: i32) -> Scale<'a> {
+        // As the controllers of workloads count.
+        let stay = self.pods.iter().filter(|pod| !pod.deleted).count();
+        Scale {
+            spec_replicas: current,
+            status_replicas: i32::try_from(stay).unwrap_or(i32::MAX),
+            // The Pods are those of the workload by their owners, and there is no other selector.
+            selector,
+            pods: Ok(&self.pods),
+            autoscalers: &[],
+        }
+    }
+
     /// The reaction to what is measured, by the rules of `spec`. `current` is the count of the target.
     pub(super) fn reaction<'a>(
         &'a self,
@@ -94,16 +151,7 @@ impl HpaInput {
         spec: &'a Spec,
         current: i32,
     ) -> Reaction<'a> {
-        // As the controllers of workloads count.
-        let stay = self.pods.iter().filter(|pod| !pod.deleted).count();
-        let scale = Scale {
-            spec_replicas: current,
-            status_replicas: i32::try_from(stay).unwrap_or(i32::MAX),
-            // The Pods are those of the workload by their owners, and there is no other selector.
-            selector: &spec.scale_target.name,
-            pods: Ok(&self.pods),
-            autoscalers: &[],
-        };
+        let scale = self.scale(&spec.scale_target.name, current);
         Reaction::Reconciled(Reconciled {
             input: reconciler::Input {
                 controller: &CONTROLLER,

@@ -8,8 +8,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::{FloorChange, REMEMBERED};
 use super::event_pauses::EventPauses;
+use super::ihpa_memory::IhpaMemory;
 use super::status::TargetStatus;
 use crate::bounds_annotation::BoundsAnnotation;
+
+/// Metrics that have not come this long after the first plan are no longer waited for.
+const BEGIN: SignedDuration = SignedDuration::from_mins(3);
 
 /// The memory of one target's plans.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,6 +32,8 @@ pub struct PlanMemory {
     pub(super) floor: Option<FloorChange>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
+    /// What is remembered of an IHPA.
+    pub(super) ihpa: Option<IhpaMemory>,
     events: EventPauses,
     contester: Option<String>,
 }
@@ -64,10 +70,12 @@ impl PlanMemory {
         self.last = Some(now);
     }
 
-    /// For how long plans have been made without a break.
-    pub(super) fn age(&self, now: Timestamp) -> SignedDuration {
-        self.first
-            .map_or(SignedDuration::ZERO, |first| now.duration_since(first))
+    /// True so shortly after the first plan without a break that what was never measured may still come.
+    pub(super) fn begins(&self, now: Timestamp) -> bool {
+        let age = self
+            .first
+            .map_or(SignedDuration::ZERO, |first| now.duration_since(first));
+        age < BEGIN
     }
 
     /// Forgets who contests the bounds, as nobody does any more.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::target_ref::TargetRef;
 use crate::autoscaler::Autoscaler;
+use crate::horizontal_portrait::CheckedHorizontalPortrait;
+use crate::ihpa::CheckedIhpa;
 use crate::namespace_policy::NamespacePolicy;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
@@ -20,6 +22,11 @@ pub struct Observed {
     pub namespace_policy: Arc<NamespacePolicy>,
     /// The HPA; `None` for a workload without one.
     pub autoscaler: Option<Arc<Autoscaler>>,
+    /// The IntelligentHorizontalPodAutoscaler; `None` for a target without one. Who has one has no HPA of its own
+    /// here: that is another target, and the two are in conflict.
+    pub ihpa: Option<Arc<CheckedIhpa>>,
+    /// The portraits that others make for the IHPA.
+    pub portraits: Vec<Arc<CheckedHorizontalPortrait>>,
     /// The KEDA ScaledObject that manages the HPA, or that has lost its HPA.
     pub scaled_object: Option<Arc<ScaledObject>>,
     /// The workload that is scaled, where it is a Deployment or a StatefulSet that exists.

@@ -9,6 +9,7 @@ use super::observed::Observed;
 use crate::annotations::BOUNDS;
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
+use crate::ihpa::CheckedIhpa;
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
@@ -34,9 +35,19 @@ pub struct Owner<'a> {
 }
 
 impl<'a> Owner<'a> {
+    /// The object that scales the workload of a target, where that is neither the workload itself nor KEDA's.
+    #[must_use]
+    pub fn scaler(observed: &'a Observed) -> Option<Self> {
+        let ihpa = observed.ihpa.as_deref().map(Self::of_ihpa);
+        ihpa.or_else(|| observed.autoscaler.as_deref().map(Self::of_autoscaler))
+    }
+
     /// The object of a target; `None` where it is not known, as while KEDA's is not.
     #[must_use]
     pub fn of(observed: &'a Observed) -> Option<Self> {
+        if let Some(ihpa) = &observed.ihpa {
+            return Some(Self::of_ihpa(ihpa));
+        }
         if let Some(scaled_object) = &observed.scaled_object {
             return Some(Self::of_scaled_object(scaled_object));
         }
@@ -45,6 +56,18 @@ impl<'a> Owner<'a> {
         };
         let own = autoscaler.scaled_object().is_none();
         own.then(|| Self::of_autoscaler(autoscaler))
+    }
+
+    /// An IHPA. Its bounds are its user's alone.
+    #[must_use]
+    pub fn of_ihpa(ihpa: &'a CheckedIhpa) -> Self {
+        Self {
+            kind: Kind::Ihpa,
+            metadata: &ihpa.object.metadata,
+            bounds: None,
+            max: None,
+            least: 0,
+        }
     }
 
     /// A ScaledObject, whatever it scales.

@@ -5,11 +5,12 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::target_ref::TargetRef;
+use crate::annotations::SCALING;
 use crate::autoscaler::FOLLOWED;
 use crate::external_metrics::EXPECTED_LOAD;
 use evenkeel_core::panicked::Panicked;
-use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::{BoundsError, Mode};
 
 /// What is wrong with a target whose group and version are none.
 const INVALID_TARGET: &str = "is to be scaled by an apiVersion that is none: a group and a version are \
@@ -23,7 +24,7 @@ const PODS_UNKNOWN: &str = "has Pods of which none is known, or fewer than three
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Several HPAs scale one workload.
+    /// Several HPAs or IHPAs scale one workload.
     TargetConflict(Box<TargetRef>),
     /// A workload without HPA has no annotations with its bounds.
     BoundsMissing,
@@ -59,8 +60,16 @@ pub enum Problem {
     TrafficMissing,
     /// The workload is not there.
     NoWorkload(Box<TargetRef>),
-    /// Its user has paused the ScaledObject.
+    /// Its user has paused the ScaledObject or the IHPA.
     Paused,
+    /// The spec of the IHPA, or an annotation of it, is not accepted.
+    InvalidSpec(Box<str>),
+    /// The IHPA is to act, and this word of its namespace, its annotations or the configuration keeps it from that.
+    ScaleModeLimited(HeldBack),
+    /// Pods of the IHPA are to wait in this state before they are deleted, and nothing puts them into it.
+    GrayStateUnsupported(&'static str),
+    /// CronHPAs ask for replicas of what an IHPA scales.
+    CronConflict(Box<str>),
     /// The work on it panicked; it rests until then, or until its objects change.
     Quarantined {
         panicked: Panicked,
@@ -78,11 +87,14 @@ impl Problem {
     /// That of a workload which something else scales, although it is to be scaled directly.
     pub(super) const DIRECT_CONFLICT: &'static str = "DirectConflict";
 
+    /// That of CronHPAs for what an IHPA scales.
+    pub(super) const CRON_CONFLICT: &'static str = "CronConflict";
+
     /// That of a pause, which the user has made and knows of.
     pub(super) const PAUSED: &'static str = "Paused";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 20] = [
+    pub(super) const KINDS: [&'static str; 24] = [
         Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
@@ -103,6 +115,10 @@ impl Problem {
         "NoCount",
         "PodsUnknown",
         "TrafficMissing",
+        "InvalidSpec",
+        "ScaleModeLimited",
+        Self::CRON_CONFLICT,
+        "GrayStateUnsupported",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -129,7 +145,40 @@ impl Problem {
             Self::NoCount(..) => 17,
             Self::PodsUnknown(_) => 18,
             Self::TrafficMissing => 19,
+            Self::InvalidSpec(_) => 20,
+            Self::ScaleModeLimited(_) => 21,
+            Self::CronConflict(_) => 22,
+            Self::GrayStateUnsupported(_) => 23,
         }]
+    }
+}
+
+/// Who keeps an IHPA from acting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldBack {
+    /// An annotation of its own.
+    Annotation(Mode),
+    /// An annotation of its namespace.
+    Namespace(Mode),
+    /// The configuration.
+    Configuration(Mode),
+}
+
+impl fmt::Display for HeldBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Annotation(mode) => write!(f, "its annotation {SCALING} is {}", mode.as_str()),
+            Self::Namespace(mode) => {
+                write!(
+                    f,
+                    "the annotation {SCALING} of its namespace is {}",
+                    mode.as_str()
+                )
+            }
+            Self::Configuration(mode) => {
+                write!(f, "scaling.mode of the configuration is {}", mode.as_str())
+            }
+        }
     }
 }
 
@@ -137,7 +186,11 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TargetConflict(target) => {
-                write!(f, "more than one HorizontalPodAutoscaler scales {target}")
+                write!(
+                    f,
+                    "more than one HorizontalPodAutoscaler or IntelligentHorizontalPodAutoscaler scales {target}: \
+                     keep one of them"
+                )
             }
             Self::BoundsMissing => f.write_str(
                 "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
@@ -186,7 +239,21 @@ impl fmt::Display for Problem {
                 "evenkeel.dev/predict is traffic, and evenkeel.dev/traffic names none: nothing is forecast",
             ),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
-            Self::Paused => f.write_str("the ScaledObject is paused"),
+            Self::Paused => f.write_str("the ScaledObject or the IntelligentHorizontalPodAutoscaler is paused"),
+            Self::InvalidSpec(error) => f.write_str(error),
+            Self::ScaleModeLimited(held_back) => write!(
+                f,
+                "{held_back}: what is computed is shown, and nothing is changed"
+            ),
+            Self::GrayStateUnsupported(state) => write!(
+                f,
+                "grayState {state} is not followed: Pods are deleted step by step, as with Deleted"
+            ),
+            Self::CronConflict(crons) => write!(
+                f,
+                "CronHPA {crons} scales the same workload and is not followed: put its crons into a portrait of \
+                 type Cron"
+            ),
             Self::Quarantined { panicked, until } => write!(
                 f,
                 "a defect of Evenkeel: the work on this target {panicked}; it rests until \
@@ -224,6 +291,10 @@ mod tests {
                 why: String::new(),
             },
             Problem::TrafficMissing,
+            Problem::InvalidSpec("".into()),
+            Problem::ScaleModeLimited(HeldBack::Namespace(Mode::Off)),
+            Problem::CronConflict("".into()),
+            Problem::GrayStateUnsupported("Cutoff"),
             Problem::NoWorkload(web()),
             Problem::Paused,
             Problem::Quarantined {

@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::targets::Resolved;
 use crate::annotations::{BOUNDS, SCALING_STATUS};
 use crate::autoscaler::{Autoscaler, AutoscalerSpec};
+use crate::ihpa::IhpaSpec;
 use crate::meta::Meta;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
@@ -29,6 +30,8 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(1);
 pub struct Quarantine {
     panicked: Panicked,
     autoscaler: Option<Arc<Autoscaler>>,
+    /// Its status changes with each of its own writes.
+    ihpa: Option<IhpaSpec>,
     scaled_object: Option<Arc<ScaledObject>>,
     workload: Option<Arc<Workload>>,
     rest: SignedDuration,
@@ -50,6 +53,8 @@ impl Quarantine {
             namespace: _,
             namespace_policy: _,
             autoscaler,
+            ihpa,
+            portraits: _,
             scaled_object,
             workload,
             target: _,
@@ -58,6 +63,7 @@ impl Quarantine {
         Self {
             panicked,
             autoscaler: autoscaler.clone(),
+            ihpa: ihpa.as_ref().map(|ihpa| ihpa.object.spec.clone()),
             scaled_object: scaled_object.clone(),
             workload: workload.clone(),
             rest,
@@ -138,6 +144,7 @@ impl Quarantine {
         autoscaler(&self.autoscaler) != autoscaler(&observed.autoscaler)
             || scaled_object(&self.scaled_object) != scaled_object(&observed.scaled_object)
             || workload(&self.workload) != workload(&observed.workload)
+            || self.ihpa.as_ref() != observed.ihpa.as_ref().map(|ihpa| &ihpa.object.spec)
     }
 }
 

@@ -163,6 +163,8 @@ mod tests {
             namespace: "shop".into(),
             namespace_policy: Arc::default(),
             autoscaler: None,
+            ihpa: None,
+            portraits: Vec::new(),
             scaled_object: None,
             workload: None,
             target: TargetRef::new("apps/v1", kind, "shop", name),

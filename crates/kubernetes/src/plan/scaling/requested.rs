@@ -2,7 +2,9 @@
 //! ScaledObject, the autoscaler, the workload, the namespace, the configuration.
 
 use super::observed::Observed;
+use super::problem::HeldBack;
 use super::settings::Settings;
+use crate::ihpa::{CheckedIhpa, IhpaRules, ScaleMode};
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::scaling_policy::{Predict, ScalingPolicy};
@@ -15,11 +17,18 @@ pub(super) struct RequestedPolicy {
     asks: bool,
     /// True where the workload itself says `direct`.
     workload_is_direct: bool,
+    /// Who keeps an IHPA from acting.
+    held_back: Option<HeldBack>,
+    /// True where neither an IHPA nor its namespace says how decisions act.
+    is_left_open: bool,
 }
 
 impl RequestedPolicy {
     /// The wishes of the objects of `observed`; values that are not accepted count as absent.
     pub(super) fn of(observed: &Observed) -> Self {
+        if let Some(ihpa) = &observed.ihpa {
+            return Self::of_ihpa(ihpa, observed);
+        }
         let scaled_object = observed.scaled_object.as_deref();
         let autoscaler = observed.autoscaler.as_deref();
         let workload = observed.workload.as_deref();
@@ -32,6 +41,8 @@ impl RequestedPolicy {
             policy: ScalingPolicy::default(),
             asks: false,
             workload_is_direct: false,
+            held_back: None,
+            is_left_open: false,
         };
         for (place, metadata) in objects.into_iter().enumerate() {
             let Some(metadata) = metadata else { continue };
@@ -42,6 +53,42 @@ impl RequestedPolicy {
             requested.policy = std::mem::take(&mut requested.policy).or(policy);
         }
         requested
+    }
+
+    /// The wishes of an IHPA: those of its spec, and beside it what may keep it from acting. Who makes one asks for
+    /// it to act, so that the default of the configuration, to recommend, is none of that.
+    fn of_ihpa(ihpa: &CheckedIhpa, observed: &Observed) -> Self {
+        let parse = |metadata: &Meta| ScalingPolicy::parse(&metadata.annotations).0;
+        let own = parse(&ihpa.object.metadata).scaling;
+        let workload = observed.workload.as_ref();
+        let workload = workload.and_then(|workload| parse(&workload.metadata).scaling);
+        let rules = ihpa.rules().ok();
+        let policy = rules.map_or_else(ScalingPolicy::default, IhpaRules::policy);
+        let quiet = |mode: &Mode| matches!(mode, Mode::Off | Mode::Recommend);
+        let namespace = observed.namespace_policy.scaling;
+        let held_back = match (own, namespace) {
+            (Some(own), _) => quiet(&own).then_some(HeldBack::Annotation(own)),
+            (None, Some(mode)) => quiet(&mode).then_some(HeldBack::Namespace(mode)),
+            (None, None) => None,
+        };
+        Self {
+            policy: ScalingPolicy {
+                // None where nothing of it is made of loads.
+                target: Some(policy.target.clone().unwrap_or_default()),
+                ..policy
+            },
+            asks: true,
+            workload_is_direct: workload == Some(Mode::Direct),
+            held_back,
+            is_left_open: own.or(namespace).is_none(),
+        }
+    }
+
+    /// Who keeps an IHPA from acting that is to act.
+    pub(super) fn held_back(&self, settings: &Settings) -> Option<HeldBack> {
+        let is_off = self.is_left_open && settings.mode == Mode::Off;
+        self.held_back
+            .or(is_off.then_some(HeldBack::Configuration(Mode::Off)))
     }
 
     /// True where the objects or their namespace ask for anything.
@@ -68,6 +115,13 @@ impl RequestedPolicy {
         if !observed.namespace_policy.enabled || !has_owner || !scaled {
             return Mode::Off;
         }
+        if let Some(ihpa) = &observed.ihpa {
+            let is_auto = ihpa
+                .rules()
+                .is_ok_and(|rules| rules.mode == ScaleMode::Auto);
+            let acts = is_auto && self.held_back(settings).is_none();
+            return if acts { Mode::Direct } else { Mode::Recommend };
+        }
         self.word(observed, settings)
     }
 
@@ -79,7 +133,8 @@ impl RequestedPolicy {
 
     /// True where the user wants no scaling: the namespace has not opted in, or the word is `off`.
     pub(super) fn declines(&self, observed: &Observed, settings: &Settings) -> bool {
-        !observed.namespace_policy.enabled || self.word(observed, settings) == Mode::Off
+        let is_off = observed.ihpa.is_none() && self.word(observed, settings) == Mode::Off;
+        !observed.namespace_policy.enabled || is_off
     }
 
     /// True for bounds on a workload where the word of its namespace or of the configuration is direct.
@@ -90,13 +145,17 @@ impl RequestedPolicy {
     /// Whatever else scales the workload, where its objects themselves say that it is to be scaled
     /// directly.
     pub(super) fn direct_conflict(&self, observed: &Observed) -> Option<Box<str>> {
-        if self.policy.scaling != Some(Mode::Direct) && !self.workload_is_direct {
+        let is_ihpa = observed.ihpa.is_some();
+        if (is_ihpa || self.policy.scaling != Some(Mode::Direct)) && !self.workload_is_direct {
             return None;
         }
         let named = |kind: Kind, metadata: &Meta| {
             let name = metadata.name.as_deref().unwrap_or_default();
             format!("{} {name}", kind.as_str()).into()
         };
+        if let Some(ihpa) = &observed.ihpa {
+            return Some(named(Kind::Ihpa, &ihpa.object.metadata));
+        }
         let scaled_object = observed.scaled_object.as_deref();
         let autoscaler = observed.autoscaler.as_deref();
         scaled_object

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::hpa_input::HpaInput;
+use super::portraits::TargetPortraits;
 use super::query::Question;
 use super::traffic::TargetTraffic;
 use evenkeel_core::forecast::{ModelSet, Shared};
@@ -13,13 +14,15 @@ use evenkeel_core::scaling::contribution::{Contribution, merge};
 use evenkeel_core::scaling::hpa::Spec;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, TrafficInput};
-use evenkeel_core::scaling::{Bounds, Floor, ObjectBounds, Policy};
+use evenkeel_core::scaling::{Bounds, Check, Floor, ObjectBounds, Policy};
 
 /// Who reacts to the load of a target as it is now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TargetReaction {
     /// Its HPA, which asks for this many replicas; `None` where it has no metrics.
     Autoscaler(Option<i32>),
+    /// Nobody: its portraits say how many replicas there are to be.
+    Nobody,
     /// The HPA's algorithm, run here by these rules.
     Reconciled(Box<Spec>),
 }
@@ -46,6 +49,19 @@ pub struct Target {
     pub ready: i32,
     /// The floor that is in force.
     pub floor: Option<Floor>,
+    /// The portraits that its count follows; `None` where it follows its loads alone.
+    pub portraits: Option<Box<TargetPortraits>>,
+}
+
+/// What was learned of a target for one tick, beside its loads.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Learned<'a> {
+    /// What the HPA's algorithm reads, where it is run here; it knows nothing without.
+    pub measured: Option<&'a HpaInput>,
+    /// What is known of its traffic.
+    pub traffic: Option<TrafficInput<'a>>,
+    /// Its stability checks, with what was learned for each.
+    pub checks: &'a [Check],
 }
 
 impl Target {
@@ -54,7 +70,9 @@ impl Target {
         let kinds = self.traffic.iter().flat_map(|traffic| &traffic.kinds);
         let traffic = self.traffic.iter().flat_map(|traffic| &traffic.questions);
         let signals = self.signals.iter().chain(kinds).map(|one| &one.signal);
-        signals.zip(self.questions.iter().chain(traffic))
+        let asked = signals.zip(self.questions.iter().chain(traffic));
+        let portraits = self.portraits.iter();
+        asked.chain(portraits.flat_map(|portraits| portraits.asked()))
     }
 
     /// The signals that it scales by and those of its traffic, each once: what is both is forecast where one of them is.
@@ -101,26 +119,31 @@ impl Target {
     pub(super) fn least(&self) -> i32 {
         match &self.reaction {
             TargetReaction::Reconciled(spec) => i32::from(!spec.has_object_or_external_metric()),
-            TargetReaction::Autoscaler(_) => 1,
+            TargetReaction::Autoscaler(_) | TargetReaction::Nobody => 1,
         }
     }
 
-    /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
-    /// `measured`, and knows nothing without. `traffic` is what is known of its traffic.
+    /// The input of a tick at `now`.
     #[must_use]
     pub fn input<'a>(
         &'a self,
         now: Timestamp,
         shared: &'a Shared,
-        measured: Option<&'a HpaInput>,
-        traffic: Option<TrafficInput<'a>>,
+        learned: Learned<'a>,
     ) -> TickInput<'a> {
+        let Learned {
+            measured,
+            traffic,
+            checks,
+        } = learned;
+        let portraits = self.portraits.as_ref();
         let reaction = match (&self.reaction, measured) {
             (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),
             (TargetReaction::Reconciled(spec), Some(measured)) => {
                 measured.reaction(&self.namespace, spec, self.current)
             }
             (TargetReaction::Reconciled(_), None) => Reaction::Autoscaler(None),
+            (TargetReaction::Nobody, _) => Reaction::Nobody,
         };
         TickInput {
             now,
@@ -131,6 +154,7 @@ impl Target {
             signals: &self.signals,
             traffic,
             recorded: self.floor,
+            portraits: portraits.map(|portraits| portraits.input(checks)),
             shared,
         }
     }

@@ -5,6 +5,8 @@
 //! prediction is withdrawn, unless it is to lapse by its own end; other contributors may have other grounds to stay. Only where the user
 //! wants no scaling at all, everybody's contribution goes.
 
+mod portraits;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -100,10 +102,10 @@ impl Resolved {
     }
 }
 
-/// For each of the targets, true where it shares its workload with another HPA.
+/// For each of the targets, true where it shares its workload with another HPA or IHPA.
 #[must_use]
 pub fn conflicts(targets: &[Observed]) -> Vec<bool> {
-    let mut scaled: Vec<&TargetRef> = scaled_by_hpa(targets).collect();
+    let mut scaled: Vec<&TargetRef> = scaled_by_others(targets).collect();
     scaled.sort_unstable_by(|a, b| a.workload_order(b));
     let mut shared = scaled
         .windows(2)
@@ -113,17 +115,16 @@ pub fn conflicts(targets: &[Observed]) -> Vec<bool> {
     shared.dedup_by(|a, b| a.is_same_workload(b));
     let conflict = targets.iter().map(|observed| {
         let found = shared.binary_search_by(|one| one.workload_order(&observed.target));
-        observed.autoscaler.is_some() && found.is_ok()
+        Owner::scaler(observed).is_some() && found.is_ok()
     });
     conflict.collect()
 }
 
-/// The workloads of the targets that have an HPA.
-fn scaled_by_hpa(targets: &[Observed]) -> impl Iterator<Item = &TargetRef> {
-    let with_hpa = targets
-        .iter()
-        .filter(|observed| observed.autoscaler.is_some());
-    with_hpa.map(|observed| &observed.target)
+/// The workloads of the targets that have an HPA or an IHPA.
+fn scaled_by_others(targets: &[Observed]) -> impl Iterator<Item = &TargetRef> {
+    let scaled = targets.iter();
+    let scaled = scaled.filter(|observed| Owner::scaler(observed).is_some());
+    scaled.map(|observed| &observed.target)
 }
 
 /// The target of the observed objects. `conflict` is the answer of [`conflicts`] for it, `remembered`
@@ -196,6 +197,9 @@ impl Rules<'_> {
         conflict: bool,
         user: Option<ObjectBounds>,
     ) -> Result<(Target, Vec<Problem>), Problem> {
+        if let Some(ihpa) = &self.observed.ihpa {
+            return self.target_of_ihpa(ihpa, mode, conflict);
+        }
         if let Some(refused) = self.refused(conflict) {
             return Err(refused);
         }
@@ -238,6 +242,7 @@ impl Rules<'_> {
             current,
             ready: self.ready(),
             floor: None,
+            portraits: None,
         };
         Ok((target, problems))
     }

@@ -167,6 +167,8 @@ impl World {
             namespace_policy: Arc::new(NamespacePolicy::parse(&self.namespace).0),
             autoscaler: parsed(&self.autoscaler)
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
+            ihpa: None,
+            portraits: Vec::new(),
             scaled_object: parsed(&self.scaled_object)
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
             workload: parsed(&self.workload).map(|value| {
@@ -325,6 +327,7 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
         horizon: Horizon::default(),
         contribution: floor.map(|min| Contribution::of_prediction(min, at(second + FLOOR_STANDS))),
         hpa: None,
+        portrayed: None,
     }
 }
 

@@ -14,6 +14,11 @@ use evenkeel_core::scaling::hpa;
 /// What the workload of a target tells.
 #[must_use]
 pub fn told(observed: &Observed) -> Told {
+    if let Some(ihpa) = &observed.ihpa {
+        let status = ihpa.object.status.clone().unwrap_or_default();
+        let desired = status.desired.map(|desired| desired.online_replicas);
+        return of_conditions(desired, status.conditions);
+    }
     let owner = Owner::workload(observed);
     let status = owner.and_then(|owner| status_of(&owner));
     status.map(of).unwrap_or_default()
@@ -35,7 +40,10 @@ pub(in crate::plan) fn sleeps(metadata: &Meta) -> bool {
 
 fn of(status: TargetStatus) -> Told {
     let is_direct = status.mode == Mode::Direct.as_str();
-    let replicas = status.replicas.filter(|_| is_direct);
+    of_conditions(status.replicas.filter(|_| is_direct), status.conditions)
+}
+
+fn of_conditions(replicas: Option<i32>, conditions: Vec<Condition>) -> Told {
     let condition = |condition: Condition| hpa::Condition {
         condition_type: condition.kind.as_str().into(),
         status: (condition.status == ConditionStatus::True).into(),
@@ -43,7 +51,7 @@ fn of(status: TargetStatus) -> Told {
         message: condition.message.into(),
         last_transition_time: Some(condition.last_transition_time),
     };
-    let own = status.conditions.into_iter().map(condition);
+    let own = conditions.into_iter().map(condition);
     let mut conditions: Vec<_> = own
         .filter(|condition| !matches!(condition.condition_type, hpa::ConditionType::Other(_)))
         .collect();

@@ -1,12 +1,14 @@
 //! The writes of one target at one tick: bounds and status in one request, and Events.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use super::beside::{left_behind, told_beside, write};
 use super::bounds::{BoundsUpdate, FloorChange, ObservedBounds};
 use super::conditions::Circumstances;
 use super::context::Context;
 use super::direct;
 use super::events::{self, EventPlan};
+use super::ihpa;
 use super::memory::PlanMemory;
 use super::observed::Observed;
 use super::owner::Owner;
@@ -14,14 +16,10 @@ use super::problem::Problem;
 use super::sink::StatusSink;
 use super::status::TargetStatus;
 use super::targets::Resolved;
-use crate::annotations::BOUNDS;
 use crate::plan::conditional::ConditionalPatch;
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
-
-/// Metrics that have not come this long after the first plan are no longer waited for.
-const BEGIN: SignedDuration = SignedDuration::from_mins(3);
 
 /// The writes that bring a target's object in line with the decision of a tick, and the Events that
 /// tell of it. `report` is that of this tick; without one a target stays as it is.
@@ -44,6 +42,9 @@ pub fn plan(
     }
     if resolved.target.is_some() && report.is_none() {
         return Vec::new();
+    }
+    if observed.ihpa.is_some() {
+        return ihpa::plan(observed, resolved, report, memory, context);
     }
     let plan = TargetPlan::new(owner, resolved, report, context.now);
     plan.remember_record(memory);
@@ -98,38 +99,13 @@ fn has_direct_conflict(resolved: &Resolved) -> bool {
     problems.any(|problem| matches!(problem, Problem::DirectConflict(_)))
 }
 
-/// The status of a refused target on its workload, beside the autoscaler that carries it.
-fn told_beside(
-    observed: &Observed,
-    owner: Owner<'_>,
-    status: &TargetStatus,
-    context: &Context<'_>,
-) -> Vec<Write> {
-    let Some(workload) = Owner::workload(observed).filter(|one| one.kind != owner.kind) else {
-        return Vec::new();
-    };
-    let now = context.now;
-    let sink = StatusSink::of(&workload);
-    let held = sink.read(workload.metadata);
-    if held.as_ref().is_some_and(|held| held.tells_as(status)) {
-        return left_record(observed, workload, now).into_iter().collect();
-    }
-    let event = events::first_told(held.as_ref(), status).map(|event| {
-        let regarding = workload.regarding(&observed.namespace);
-        event.at(&regarding, context.reporter, context.now)
-    });
-    let mut patch = ConditionalPatch::of(workload.metadata);
-    sink.put(&mut patch, workload.metadata, Some(status));
-    take_record(&mut patch, workload, now);
-    let purpose = Purpose::ScalingStatus;
-    let told = write(workload, &observed.namespace, purpose, patch);
-    told.into_iter().chain(event).collect()
-}
-
 /// Takes note of the record of a target for which another replica plans: whoever takes over is to know
 /// a record that somebody takes away meanwhile, until the bounds are the user's again.
 pub fn follow(resolved: &Resolved, memory: &mut PlanMemory, now: Timestamp) {
     memory.begin(now);
+    if let Some(ihpa) = &mut memory.ihpa {
+        ihpa.follow();
+    }
     let Some(bounds) = &resolved.bounds else {
         return;
     };
@@ -213,7 +189,7 @@ impl<'a> TargetPlan<'a> {
             now: self.now,
             previous: previous.map_or(&[], |previous| &previous.conditions),
             contester: memory.contester(),
-            begins: memory.age(self.now) < BEGIN,
+            begins: memory.begins(self.now),
         };
         (self.resolved.mode != Mode::Off)
             .then(|| TargetStatus::of(self.resolved, self.report, &circumstances))
@@ -278,47 +254,6 @@ impl<'a> TargetPlan<'a> {
         let gap = update.map_or(0, BoundsUpdate::gap);
         write(self.owner, namespace, purpose, patch).map(|write| Write { gap, ..write })
     }
-}
-
-/// Removes the status and the record from a workload that an HPA scales by now. Its count is the HPA's.
-fn left_behind(observed: &Observed, owner: Owner<'_>, now: Timestamp) -> Option<Write> {
-    let workload = Owner::workload(observed).filter(|one| one.kind != owner.kind)?;
-    let sink = StatusSink::of(&workload);
-    let mut patch = ConditionalPatch::of(workload.metadata);
-    if sink.is_used(workload.metadata) {
-        sink.put(&mut patch, workload.metadata, None);
-    }
-    take_record(&mut patch, workload, now);
-    write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
-}
-
-/// Removes the record alone.
-fn left_record(observed: &Observed, workload: Owner<'_>, now: Timestamp) -> Option<Write> {
-    let mut patch = ConditionalPatch::of(workload.metadata);
-    take_record(&mut patch, workload, now);
-    write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
-}
-
-/// Takes away a record that was written here and is of no more use, and lets the count go.
-fn take_record(patch: &mut ConditionalPatch, owner: Owner<'_>, now: Timestamp) {
-    let bounds = ObservedBounds::read(&owner, None, now);
-    if let Some(update) = bounds.and_then(|bounds| bounds.release()) {
-        update.put(&owner, patch);
-    } else if owner.metadata.holds_own_record && owner.metadata.annotation(BOUNDS).is_some() {
-        patch.annotate(BOUNDS, true, None);
-    }
-}
-
-/// The write of a patch; `None` where it changes nothing.
-fn write(
-    owner: Owner<'_>,
-    namespace: &str,
-    purpose: Purpose,
-    patch: ConditionalPatch,
-) -> Option<Write> {
-    let target = owner.object(namespace).filter(|_| !patch.is_empty())?;
-    let operation = Operation::Conditional(patch);
-    Some(Write::new(purpose, target, operation))
 }
 
 /// The writes that leave nothing behind on the objects of a target: the user's own bounds, no record

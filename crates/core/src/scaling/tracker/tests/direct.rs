@@ -15,7 +15,8 @@ use crate::scaling::pod::{
 };
 use crate::scaling::sample::{ContainerMetrics, PodMetrics, ValueSample};
 use crate::scaling::signal::{MetricIdentifier, ObjectReference, ResourceName, Target};
-use crate::scaling::{Decision, LimitedBy};
+use crate::scaling::stages::StagedBehavior;
+use crate::scaling::{Decision, LimitedBy, PortraitInput, ReplicaCounts, Speaker};
 
 /// Usage of each Pod in millicores; `None` where it is not measured.
 type Usages = Vec<Option<i64>>;
@@ -116,6 +117,8 @@ struct Directly {
     told: Option<i32>,
     generation: Option<i64>,
     status: Status,
+    /// Where the reaction is the only provider of a target by portraits.
+    reactive: Option<Speaker>,
 }
 
 impl Directly {
@@ -134,7 +137,16 @@ impl Directly {
             told: None,
             generation: None,
             status: Status::default(),
+            reactive: None,
         }
+    }
+
+    fn by_portrait(mut self) -> Self {
+        self.reactive = Some(Speaker {
+            name: "reactive".into(),
+            priority: 1,
+        });
+        self
     }
 
     fn decide(&mut self, pods: &[PodFacts], readings: &Readings, tick: i64) -> TickReport {
@@ -158,6 +170,21 @@ impl Directly {
         };
         let told = self.told;
         let scaled = signals();
+        let behavior = StagedBehavior::default();
+        let portraits = PortraitInput {
+            given: &[],
+            reactive: self.reactive.as_ref(),
+            predictive: None,
+            behavior: &behavior,
+            counts: ReplicaCounts::all_online(self.run.current),
+            change: None,
+            checks: &[],
+            hold: None,
+            resume: None,
+            told,
+            generation: self.generation,
+            rests_at_zero: false,
+        };
         let input = TickInput {
             traffic: None,
             now: time(tick),
@@ -175,6 +202,7 @@ impl Directly {
                 &[]
             },
             recorded: None,
+            portraits: self.reactive.is_some().then_some(portraits),
             shared: &Shared::default(),
         };
         self.run.tracker.tick(&self.run.policy, &input)
@@ -258,10 +286,14 @@ fn usage() -> impl Strategy<Value = Vec<(i64, u8)>> {
 proptest! {
     #[test]
     fn without_a_forecast_it_is_the_hpa(
-        behavior in behaviors(), usage in usage(), current in 1..30_i32, min in 1..5_i32
+        behavior in behaviors(), usage in usage(), current in 1..30_i32, min in 1..5_i32,
+        by_portrait in any::<bool>()
     ) {
         let spec = spec(min, 25, cpu(), behavior);
         let mut direct = Directly::new(current, spec.clone(), None);
+        if by_portrait {
+            direct = direct.by_portrait();
+        }
         let (controller, mut memory) = (gates(), Memory::default());
         let mut hpa = HorizontalPodAutoscaler {
             namespace: "shop".to_owned(),

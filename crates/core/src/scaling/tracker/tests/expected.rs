@@ -93,6 +93,7 @@ fn what_grows_with_the_pods_is_not_expected() {
         models: None,
         signals: &held,
         recorded: None,
+        portraits: None,
         shared: &Shared::default(),
     };
     let report = run.tracker.tick(&run.policy, &input);

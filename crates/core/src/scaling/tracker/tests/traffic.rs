@@ -116,6 +116,7 @@ impl Served {
             models: self.models,
             signals: &signals,
             recorded: self.recorded,
+            portraits: None,
             shared: &Shared::default(),
         };
         let report = self.tracker.tick(&self.policy, &input);

@@ -7,6 +7,7 @@ use super::problem::CronProblem;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaSpec, ScaledRef};
 use crate::kinds::Kind;
 use crate::plan::scaling::observed::Observed;
+use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::target_ref::TargetRef;
 
 /// What a CronHPA scales.
@@ -33,16 +34,12 @@ pub fn assign(
     let with_hpa = all.filter(|(_, observed)| observed.autoscaler.is_some());
     let mut by_name: Vec<_> = with_hpa.map(|(place, _)| place).collect();
     by_name.sort_unstable_by(|&a, &b| name_of(&targets[a]).cmp(&name_of(&targets[b])));
-    // Of one workload the HPA first, then a ScaledObject that has lost its own.
+    // Of one workload the HPA or the IHPA first, then a ScaledObject that has lost its own.
     let mut by_workload: Vec<_> = (0..targets.len()).collect();
     by_workload.sort_unstable_by(|&a, &b| {
         let rank = |place: usize| {
-            let Observed {
-                autoscaler,
-                scaled_object,
-                ..
-            } = &targets[place];
-            (autoscaler.is_none(), scaled_object.is_none())
+            let scaler = Owner::scaler(&targets[place]);
+            (scaler.is_none(), targets[place].scaled_object.is_none())
         };
         let order = workload_order(targets, a, &targets[b].target);
         order.then_with(|| rank(a).cmp(&rank(b)))

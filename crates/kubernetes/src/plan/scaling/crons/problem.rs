@@ -32,6 +32,8 @@ pub enum CronProblem {
     NotDirect(String),
     /// Several HPAs scale the workload.
     SeveralAutoscalers(String),
+    /// An IHPA scales the workload, which has portraits by the calendar of its own.
+    ByPortraits(String),
     /// The user wants no scaling of it.
     Declined(String),
     /// Its bounds are left to another writer.
@@ -51,7 +53,9 @@ impl CronProblem {
             Self::NoAutoscaler(_) => "NoAutoscaler",
             Self::ScaledObjectAlone(_) => "ScaledObjectAlone",
             Self::NoScale(_) => "NoScale",
-            Self::SeveralAutoscalers(_) | Self::SeveralCronHpas(_) => "TargetConflict",
+            Self::SeveralAutoscalers(_) | Self::SeveralCronHpas(_) | Self::ByPortraits(_) => {
+                "TargetConflict"
+            }
             Self::DirectRefused(_) => "DirectRefused",
             Self::NotDirect(_) => "NotDirect",
             Self::Declined(_) => "ScalingOff",
@@ -102,6 +106,10 @@ impl fmt::Display for CronProblem {
             Self::SeveralAutoscalers(what) => {
                 write!(f, "more than one HorizontalPodAutoscaler scales {what}")
             }
+            Self::ByPortraits(what) => write!(
+                f,
+                "an IntelligentHorizontalPodAutoscaler scales {what}: put the crons into a portrait of it, type Cron"
+            ),
             Self::Declined(what) => write!(
                 f,
                 "scaling is off for {what}, by an annotation of it or of its namespace, or by the \

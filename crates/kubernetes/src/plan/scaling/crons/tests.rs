@@ -85,6 +85,8 @@ fn observed(hpa: &str, workload: &str) -> Observed {
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy::default()),
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
+        ihpa: None,
+        portraits: Vec::new(),
         scaled_object: None,
         workload: None,
         target: TargetRef::new("apps/v1", "Deployment", "shop", workload),

@@ -45,7 +45,14 @@ impl Replica {
         let readings = readings(&observed, millicores, now);
         let measured = HpaInput::new(&observed, readings, known);
         let shared = Shared::default();
-        let input = target.input(now, &shared, Some(&measured), None);
+        let input = target.input(
+            now,
+            &shared,
+            Learned {
+                measured: Some(&measured),
+                ..Learned::default()
+            },
+        );
         let report = self.tracker.tick(&target.policy, &input);
         let context = context(now);
         plan(
@@ -325,7 +332,9 @@ fn a_query_stands_alone_and_one_that_is_refused_is_not_asked_for() {
                     });
                     signals.collect::<Vec<_>>()
                 }
-                TargetReaction::Autoscaler(_) => panic!("nothing else scales it"),
+                TargetReaction::Autoscaler(_) | TargetReaction::Nobody => {
+                    panic!("nothing else scales it")
+                }
             });
         (spec, kinds(&resolved))
     };

@@ -31,7 +31,7 @@ impl Replica {
         let resolved = world.resolved_by(&self.memory, now);
         let target = resolved.target.as_ref().unwrap();
         let shared = Shared::default();
-        let input = target.input(now, &shared, None, None);
+        let input = target.input(now, &shared, Learned::default());
         self.tracker.tick(&target.policy, &input)
     }
 

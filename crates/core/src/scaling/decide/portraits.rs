@@ -1,0 +1,362 @@
+//! The count of a target that several providers have a say in: what the reaction and the forecast come to,
+//! which provider holds, and the step towards its count.
+//!
+//! A provider that has nothing to say because it knows nothing fails, and the others go on without it. What
+//! prediction asks for goes down by a window of its own, as a floor does: forecasts differ from tick to tick,
+//! and Pods are not to follow each of them.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use super::{CountSeen, State, Tick};
+use crate::scaling::decision::Decision;
+use crate::scaling::ds_hpa::{self, Proposal};
+use crate::scaling::grounds::Grounds;
+use crate::scaling::input::DecisionInput;
+use crate::scaling::limit::LimitedBy;
+use crate::scaling::mode::Mode;
+use crate::scaling::policy::{Policy, Strategy};
+use crate::scaling::portrait::{Failure, Merged, Outcome, Provided, Value, merge};
+use crate::scaling::portrayed::{PodsNow, PortraitInput, Portrayed, Speaker};
+use crate::scaling::reason::{Because, Change};
+use crate::scaling::scale_down;
+use crate::scaling::stability::{self, Checked, Checks, Decided, Freshness};
+use crate::scaling::stages::{
+    self, Command, ScaleDownWay, ScaleUpWay, Staged, StagedBehavior, Staging,
+};
+
+/// Why the reaction to the load has no count.
+const METRICS_MISSING: &str = "MetricsMissing";
+/// Why prediction has none.
+const FORECAST_UNTRUSTED: &str = "ForecastUntrusted";
+
+/// What the providers that know the loads remember.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Speaking {
+    /// Since when the reaction has failed.
+    reactive_fails: Option<Timestamp>,
+    /// Since when the forecast has.
+    predictive_fails: Option<Timestamp>,
+    /// The count that prediction last asked for.
+    predicted: Option<i32>,
+}
+
+/// The outcomes of all providers of a target, and the step that follows from them.
+pub(in crate::scaling) fn portray(
+    policy: &Policy,
+    state: &mut State,
+    input: &DecisionInput<'_>,
+    portraits: &PortraitInput<'_>,
+) -> Portrayed {
+    let now = input.now;
+    let seen = CountSeen {
+        current: input.current,
+        told: portraits.told,
+        generation: portraits.generation,
+    };
+    state.observe(policy, seen, now);
+    let mut tick = Tick {
+        policy,
+        input,
+        state,
+    };
+    let (provided, words) = tick.provided(portraits);
+    let merged = merge(&provided, now);
+    let target = merged.target(input.current, policy.bounds);
+    let wanted = if portraits.rests_at_zero {
+        0
+    } else {
+        target.replicas
+    };
+    let course = tick.staged(portraits, wanted);
+    let (grounds, because) = words.of(&merged, portraits);
+    Portrayed {
+        provided,
+        merged,
+        target,
+        staged: course.staged,
+        checked: course.checked,
+        decided: course.decided,
+        grounds,
+        because,
+        rests_at_zero: portraits.rests_at_zero,
+    }
+}
+
+/// The step towards a count, and the words of the checks on it.
+struct Course {
+    staged: Staged,
+    checked: Vec<Checked>,
+    decided: Decided,
+}
+
+/// What the providers that know the loads have to say for themselves.
+#[derive(Default)]
+struct Words {
+    reactive: String,
+    predictive: String,
+    grounds: Option<Grounds>,
+}
+
+impl Words {
+    /// Those of the provider that holds, with the extent of what it knows.
+    fn of(self, merged: &Merged, portraits: &PortraitInput<'_>) -> (Grounds, String) {
+        let Some(asked) = &merged.asked else {
+            return (Grounds::LastKnown, String::new());
+        };
+        let is = |speaker: &Speaker| speaker.name == asked.provider;
+        if portraits.reactive.is_some_and(is) {
+            (Grounds::Reaction, self.reactive)
+        } else if portraits.predictive.is_some_and(is) {
+            let grounds = self.grounds.unwrap_or(Grounds::Reaction);
+            (grounds, self.predictive)
+        } else {
+            (Grounds::Portrait, String::new())
+        }
+    }
+}
+
+fn said(speaker: &Speaker, outcome: Outcome) -> Provided {
+    Provided {
+        name: speaker.name.clone(),
+        priority: speaker.priority,
+        outcome,
+    }
+}
+
+/// The same switches without stages: what is only shown makes no steps.
+const fn at_once(behavior: &StagedBehavior) -> StagedBehavior {
+    StagedBehavior {
+        up: ScaleUpWay {
+            disabled: behavior.up.disabled,
+            stages: None,
+        },
+        down: ScaleDownWay {
+            disabled: behavior.down.disabled,
+            stages: None,
+        },
+    }
+}
+
+impl Tick<'_> {
+    /// The count that was decided by portraits, with its reason.
+    pub(super) fn by_portraits(&self, portrayed: &Portrayed) -> Decision {
+        let Portrayed {
+            merged,
+            target,
+            staged,
+            grounds,
+            because,
+            ..
+        } = portrayed;
+        let limited_by = staged.limited_by.or(target.limited_by);
+        let change = Change {
+            name: "replicas",
+            from: self.input.current,
+            to: staged.counts.online,
+        };
+        let mut reason = match &merged.asked {
+            None => "no portrait has a value".to_owned(),
+            Some(asked) => format!("{} asks for {}", asked.provider, asked.replicas),
+        };
+        if !because.is_empty() {
+            reason = format!("{reason} ({because})");
+        }
+        reason = format!("{reason}: {change}");
+        if staged.counts.online != target.replicas {
+            reason = format!("{reason} of {}", target.replicas);
+        }
+        match limited_by {
+            Some(LimitedBy::MissingData) | None => {}
+            Some(limit) => reason = format!("{reason}, limited by {limit}"),
+        }
+        Decision {
+            replicas: staged.counts.online,
+            reason,
+            limited_by,
+            grounds: *grounds,
+        }
+    }
+
+    /// What all providers come to, with the words of those that know the loads.
+    fn provided(&mut self, portraits: &PortraitInput<'_>) -> (Vec<Provided>, Words) {
+        let mut provided = portraits.given.to_vec();
+        let mut words = Words::default();
+        if let Some(speaker) = portraits.reactive {
+            provided.push(said(speaker, self.reacted()));
+            self.input.reaction.clone_into(&mut words.reactive);
+        }
+        if let Some(speaker) = portraits.predictive {
+            let active = &mut self.state.active_forecast;
+            let proposal = ds_hpa::propose(self.policy, self.input, active);
+            let outcome = self.predicted(proposal.as_ref());
+            words.predictive = self.foreseen(proposal.as_ref()).to_string();
+            words.grounds = Some(Grounds::of(proposal.as_ref()));
+            provided.push(said(speaker, outcome));
+        }
+        (provided, words)
+    }
+
+    /// The step towards the count that is wanted, as far as the stability checks let it be made.
+    fn staged(&self, portraits: &PortraitInput<'_>, wanted: i32) -> Course {
+        let DecisionInput { now, ready, .. } = *self.input;
+        let staging = Staging {
+            current: portraits.counts,
+            wanted,
+            command: Command::Proceed,
+            now,
+        };
+        if self.policy.mode != Mode::Direct {
+            let at_once = at_once(portraits.behavior);
+            let checks = Checks {
+                checked: &[],
+                heading: None,
+                resume: None,
+                now,
+            };
+            return Course {
+                staged: stages::step(&at_once, None, &staging),
+                checked: Vec::new(),
+                decided: stability::decide(&checks, None),
+            };
+        }
+        let heading = stages::heading(portraits.behavior, portraits.change, &staging);
+        let freshness = Freshness {
+            now,
+            oldest: self.policy.max_age,
+            after: stability::measured_after(heading.as_ref(), portraits.hold),
+        };
+        let stepped = heading.and_then(|heading| heading.stepped);
+        let pods = PodsNow {
+            ready,
+            online: portraits.counts.online,
+        };
+        let checks = portraits.checks.iter().filter(|_| heading.is_some());
+        let checked: Vec<_> = checks
+            .map(|check| check.judge(pods, stepped, &freshness))
+            .collect();
+        let checks = Checks {
+            checked: &checked,
+            heading,
+            resume: portraits.resume,
+            now,
+        };
+        let decided = stability::decide(&checks, portraits.hold);
+        let staging = Staging {
+            command: decided.command,
+            ..staging
+        };
+        let staged = stages::step(portraits.behavior, portraits.change, &staging);
+        Course {
+            staged,
+            checked,
+            decided,
+        }
+    }
+
+    /// What the reaction to the load as it is now comes to. Without a Pod there is nothing to measure, so that one
+    /// is asked for.
+    fn reacted(&mut self) -> Outcome {
+        let DecisionInput {
+            now,
+            current,
+            reactive,
+            missing,
+            is_switched_off,
+            ..
+        } = *self.input;
+        let found = match reactive {
+            Some(replicas) => Ok(Value {
+                replicas,
+                until: None,
+            }),
+            None if is_switched_off && current == 0 => Ok(Value {
+                replicas: 1,
+                until: None,
+            }),
+            None => Err(Cow::Owned(missing.to_owned())),
+        };
+        let since = &mut self.state.speaking.reactive_fails;
+        outcome(found, METRICS_MISSING, since, now)
+    }
+
+    /// What prediction comes to: the forecast that is trusted, but never less than the loads ask for as they are now.
+    fn predicted(&mut self, proposal: Option<&Proposal>) -> Outcome {
+        let DecisionInput { now, strategy, .. } = *self.input;
+        let until = self.state.active_forecast.as_ref().map(|one| one.until);
+        let proposal = proposal.filter(|one| self.knows(one) && !self.input.has_unknown_traffic());
+        let asked = match (proposal, self.needed_now()) {
+            (Some(proposal), needed) => Some(proposal.replicas.max(needed.unwrap_or(0))),
+            // D-HPA says nothing where it agrees with the reaction.
+            (None, needed) if strategy == Strategy::DsHpa => needed,
+            (None, _) => None,
+        };
+        let Some(asked) = asked else {
+            self.state.speaking.predicted = None;
+            let why = self.foreseen(None).to_string();
+            let since = &mut self.state.speaking.predictive_fails;
+            return outcome(Err(why.into()), FORECAST_UNTRUSTED, since, now);
+        };
+        let before = self.state.speaking.predicted.unwrap_or(asked);
+        let way_down = &mut self.state.way_down;
+        let step = scale_down::step(self.policy, before, asked, way_down, now);
+        self.state.speaking.predicted = Some(step.replicas);
+        let value = Value {
+            replicas: step.replicas,
+            until: until.filter(|_| step.replicas == asked),
+        };
+        let since = &mut self.state.speaking.predictive_fails;
+        outcome(Ok(value), FORECAST_UNTRUSTED, since, now)
+    }
+
+    /// What the loads that are forecast ask for as they are now, by the HPA's rule; `None` where one is not known.
+    fn needed_now(&self) -> Option<i32> {
+        let DecisionInput {
+            now,
+            current,
+            loads,
+            ..
+        } = *self.input;
+        let forecast = loads.iter().filter(|load| load.is_forecast);
+        let needed = forecast.map(|load| {
+            let used = load.fresh(now, self.policy.max_age)?;
+            Some(
+                load.capacity
+                    .reactive(current, used, self.policy.tolerances),
+            )
+        });
+        needed.collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
+    /// What prediction has to say for itself, in words.
+    fn foreseen<'a>(&'a self, proposal: Option<&'a Proposal>) -> impl std::fmt::Display + 'a {
+        Because {
+            policy: self.policy,
+            input: self.input,
+            proposal,
+            reaction: "",
+        }
+    }
+}
+
+/// The outcome of a provider that has found a value, or none for a reason; `since` remembers when that began.
+fn outcome(
+    found: Result<Value, Cow<'static, str>>,
+    reason: &'static str,
+    since: &mut Option<Timestamp>,
+    now: Timestamp,
+) -> Outcome {
+    match found {
+        Ok(value) => {
+            *since = None;
+            Outcome::Value(value)
+        }
+        Err(message) => Outcome::Failed(Failure {
+            reason,
+            message,
+            // After the clock was set back it begins anew.
+            since: *since.insert(since.filter(|began| *began <= now).unwrap_or(now)),
+        }),
+    }
+}

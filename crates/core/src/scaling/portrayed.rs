@@ -1,0 +1,144 @@
+//! A target whose count several providers have a say in: what a tick reads of it beside its loads, and what it
+//! comes to.
+//!
+//! The reaction to the load and its forecast are two providers among the others; what they come to is known
+//! only within the tick, after the loads. So are the stability checks, which ask about the step that follows.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::grounds::Grounds;
+use super::portrait::{Merged, Provided, Target};
+use super::replica_counts::ReplicaCounts;
+use super::stability::{
+    Checked, Checker, Decided, ErrorRate, Freshness, Hold, MetricBound, PodsReady, Reading, Verdict,
+};
+use super::stages::{Change, Staged, StagedBehavior};
+
+/// A provider by its name and its priority, without what it comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// The name, unique among the providers of one target.
+    pub name: Arc<str>,
+    /// Of those that have a value, the highest holds.
+    pub priority: i32,
+}
+
+/// What a tick reads of a target that portraits scale, beside its loads.
+#[derive(Debug, Clone, Copy)]
+pub struct PortraitInput<'a> {
+    /// The providers that are known without the loads: one count, the calendar, what others have computed.
+    pub given: &'a [Provided],
+    /// The one that reacts to the load as it is now, where there is one.
+    pub reactive: Option<&'a Speaker>,
+    /// The one that forecasts it.
+    pub predictive: Option<&'a Speaker>,
+    /// The user's rules for changes of the count.
+    pub behavior: &'a StagedBehavior,
+    /// The counts that are written in the cluster at present.
+    pub counts: ReplicaCounts,
+    /// The change that is under way.
+    pub change: Option<&'a Change>,
+    /// The stability checks, with what was last learned for each.
+    pub checks: &'a [Check],
+    /// What checks that failed hold.
+    pub hold: Option<&'a Hold>,
+    /// The moment in the user's request to go on with what is held.
+    pub resume: Option<Timestamp>,
+    /// The count that whoever decided last has told of.
+    pub told: Option<i32>,
+    /// `metadata.generation` of what is scaled, where it has one.
+    pub generation: Option<i64>,
+    /// True for a count of 0 that the user has set by hand, which switches scaling off as it does an HPA.
+    pub rests_at_zero: bool,
+}
+
+/// A stability check, with what was last learned for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    pub checker: Checker,
+    pub evidence: Vec<Evidence>,
+}
+
+/// One thing that a check looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Evidence {
+    /// A value against a bound.
+    Metric {
+        bound: MetricBound,
+        reading: Option<Reading>,
+    },
+    /// The share of requests that fail.
+    Errors {
+        rate: ErrorRate,
+        errors: Option<Reading>,
+        requests: Option<Reading>,
+    },
+    /// The readiness of the Pods that are to be online.
+    Ready(PodsReady),
+    /// Something that may not or cannot be asked for, and why in words.
+    Refused(String),
+}
+
+/// The Pods of a change at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PodsNow {
+    pub(super) ready: i32,
+    pub(super) online: i32,
+}
+
+/// What the providers come to at one tick, and the count that follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Portrayed {
+    /// Every provider with its outcome.
+    pub provided: Vec<Provided>,
+    /// The one that holds, and those that were not heard.
+    pub merged: Merged,
+    /// What the target is to have in the end.
+    pub target: Target,
+    /// What it is to have now, and what is under way.
+    pub staged: Staged,
+    /// The stability checks with their verdicts; none while nothing is under way.
+    pub checked: Vec<Checked>,
+    /// What follows from them.
+    pub decided: Decided,
+    /// The extent of what the provider that holds knows.
+    pub(super) grounds: Grounds,
+    /// The words of the provider that holds.
+    pub(super) because: String,
+    /// True for a count of 0 that the user has set.
+    pub(super) rests_at_zero: bool,
+}
+
+impl Check {
+    /// The check with its verdict on a change that made its last step at `stepped`.
+    pub(super) fn judge(
+        &self,
+        pods: PodsNow,
+        stepped: Option<Timestamp>,
+        freshness: &Freshness,
+    ) -> Checked {
+        let evidence = self.evidence.iter();
+        let verdicts = evidence.map(|one| one.judge(pods, stepped, freshness));
+        Checked {
+            checker: self.checker.clone(),
+            verdict: Verdict::of_all(verdicts),
+        }
+    }
+}
+
+impl Evidence {
+    fn judge(&self, pods: PodsNow, stepped: Option<Timestamp>, freshness: &Freshness) -> Verdict {
+        match self {
+            Self::Metric { bound, reading } => bound.judge(*reading, freshness),
+            Self::Errors {
+                rate,
+                errors,
+                requests,
+            } => rate.judge(*errors, *requests, freshness),
+            Self::Ready(ready) => ready.judge(pods.ready, pods.online, stepped, freshness.now),
+            Self::Refused(why) => Verdict::Unknown(why.clone()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The Events of an IHPA: each step of a change, each word of its checks, and each provider that fails.
+
+use super::conditions::{PORTRAITS_AVAILABLE, turned};
+use crate::condition::{Condition, ConditionStatus};
+use crate::plan::event::Severity;
+use evenkeel_core::scaling::stability::Happening as Judgement;
+use evenkeel_core::scaling::stages::Happening;
+use evenkeel_core::scaling::{Portrayed, ReplicaCounts};
+
+/// One thing to tell.
+pub(super) struct Told {
+    pub(super) severity: Severity,
+    pub(super) reason: &'static str,
+    pub(super) note: String,
+}
+
+/// What happened to a staged change and its checks, which were `under_way` before.
+pub(super) fn of_stages(portrayed: &Portrayed, was_under_way: bool) -> Vec<Told> {
+    let Portrayed {
+        staged, decided, ..
+    } = portrayed;
+    let told = |severity, reason, note: &str| Told {
+        severity,
+        reason,
+        note: note.to_owned(),
+    };
+    let judged = decided.happened.map(|happened| match happened {
+        Judgement::Held => told(Severity::Warning, "StabilityCheckFailed", &decided.reason),
+        Judgement::Passed => told(
+            Severity::Normal,
+            "StabilityCheckPassed",
+            "every stability check has passed for the cool-down, and the change goes on",
+        ),
+        Judgement::Resumed => told(
+            Severity::Normal,
+            "ChangeResumed",
+            "the change goes on as evenkeel.dev/resume asks",
+        ),
+    });
+    let stepped = staged.happened.and_then(|happened| match happened {
+        Happening::RolledBack => Some(told(Severity::Warning, "ChangeRolledBack", &staged.reason)),
+        Happening::Finished if was_under_way => {
+            Some(told(Severity::Normal, "ChangeFinished", &staged.reason))
+        }
+        // The change of the count itself is told of.
+        Happening::Finished | Happening::Stepped => None,
+    });
+    judged.into_iter().chain(stepped).collect()
+}
+
+/// What the conditions tell of providers that fail, and are back.
+pub(super) fn of_portraits(before: &[Condition], now: &[Condition]) -> Option<Told> {
+    let message = || {
+        let mut now = now.iter();
+        let found = now.find(|one| one.kind == PORTRAITS_AVAILABLE);
+        found.map_or_else(String::new, |one| one.message.clone())
+    };
+    if turned(before, now, PORTRAITS_AVAILABLE, ConditionStatus::False) {
+        return Some(Told {
+            severity: Severity::Warning,
+            reason: "PortraitFailed",
+            note: message(),
+        });
+    }
+    let was_told = before.iter().any(|one| one.kind == PORTRAITS_AVAILABLE);
+    let is_back = turned(before, now, PORTRAITS_AVAILABLE, ConditionStatus::True);
+    (was_told && is_back).then(|| Told {
+        severity: Severity::Normal,
+        reason: "PortraitAvailable",
+        note: message(),
+    })
+}
+
+/// The note of a change of the count.
+pub(super) fn of_count(reason: &str, counts: ReplicaCounts) -> String {
+    if counts.parked() == 0 {
+        reason.to_owned()
+    } else {
+        format!("{reason} ({counts})")
+    }
+}

@@ -1,0 +1,196 @@
+//! The status of an IHPA after a tick.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::condition::Condition;
+use crate::ihpa::{
+    CheckerStatus, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
+    StabilityStatus,
+};
+use evenkeel_core::scaling::portrait::{Asked, Outcome, Provided};
+use evenkeel_core::scaling::stability::Checked;
+use evenkeel_core::scaling::{Mode, Portrayed};
+
+/// The age that the texts of a written status may reach when nothing else changes.
+const TEXTS: SignedDuration = SignedDuration::from_mins(5);
+
+/// The longest message of one provider or check, in characters.
+const LONGEST: usize = 300;
+
+/// What a status is made of beside what was decided.
+pub(super) struct Surroundings<'a> {
+    pub(super) before: &'a IhpaStatus,
+    pub(super) generation: Option<i64>,
+    /// The replicas that the workload has.
+    pub(super) current: Option<i32>,
+    pub(super) mode: Mode,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) now: Timestamp,
+}
+
+/// The status that tells of what the portraits came to; without them nothing was decided, and what is under way stays.
+pub(super) fn status(portrayed: Option<&Portrayed>, surroundings: Surroundings<'_>) -> IhpaStatus {
+    let Surroundings {
+        before,
+        generation,
+        current,
+        mode,
+        conditions,
+        now,
+    } = surroundings;
+    let common = IhpaStatus {
+        observed_generation: generation,
+        current_replicas: current,
+        conditions,
+        ..before.clone()
+    };
+    let Some(portrayed) = portrayed else {
+        return common;
+    };
+    let asked = portrayed.merged.asked.as_ref().map(value);
+    let is_new = |asked: &PortraitValue| {
+        let held = before.current_portrait_value.as_ref();
+        held.is_none_or(|held| (&held.provider, held.replicas) != (&asked.provider, asked.replicas))
+    };
+    let previous = match &asked {
+        Some(asked) if is_new(asked) => before.current_portrait_value.clone(),
+        _ => before.previous_portrait_value.clone(),
+    };
+    let acts = mode == Mode::Direct;
+    let staged = &portrayed.staged;
+    let change = staged.change.as_ref().filter(|_| acts);
+    let desired = acts.then(|| staged.counts.into());
+    let has_scaled = before.desired == desired && before.current_replicas != current;
+    IhpaStatus {
+        desired,
+        previous_portrait_value: previous,
+        current_portrait_value: asked,
+        portraits: portrayed
+            .provided
+            .iter()
+            .map(|provided| portrait(provided, before, now))
+            .collect(),
+        gray: change.map(|change| GrayStatus::new(change, staged.phase.word(), staged.next)),
+        stability: stability(portrayed, before, now).filter(|_| acts),
+        last_scale_time: if has_scaled && desired.is_some() {
+            Some(now)
+        } else {
+            before.last_scale_time
+        },
+        ..common
+    }
+}
+
+fn value(asked: &Asked) -> PortraitValue {
+    PortraitValue {
+        provider: asked.provider.to_string(),
+        replicas: asked.replicas,
+        expire_time: asked.until,
+    }
+}
+
+fn portrait(provided: &Provided, before: &IhpaStatus, now: Timestamp) -> PortraitStatus {
+    let Provided {
+        name,
+        priority,
+        outcome,
+    } = provided;
+    let word = outcome.word();
+    let mut portraits = before.portraits.iter();
+    let same = portraits.find(|one| one.provider == **name && one.outcome == word);
+    let told = PortraitStatus {
+        provider: name.to_string(),
+        priority: *priority,
+        outcome: word.to_owned(),
+        since: same.and_then(|same| same.since).or(Some(now)),
+        ..PortraitStatus::default()
+    };
+    match outcome {
+        Outcome::Value(value) => PortraitStatus {
+            replicas: Some(value.replicas),
+            expire_time: value.until,
+            ..told
+        },
+        Outcome::Absent { until } => PortraitStatus {
+            expire_time: *until,
+            ..told
+        },
+        Outcome::Expired { at } => PortraitStatus {
+            expire_time: Some(*at),
+            ..told
+        },
+        Outcome::Failed(failure) => PortraitStatus {
+            reason: Some(failure.reason.to_owned()),
+            message: Some(crate::excerpt::excerpt(&failure.message, LONGEST)),
+            since: Some(failure.since),
+            ..told
+        },
+    }
+}
+
+/// What the checks say; `None` while nothing is checked or held.
+fn stability(
+    portrayed: &Portrayed,
+    before: &IhpaStatus,
+    now: Timestamp,
+) -> Option<StabilityStatus> {
+    let hold = portrayed.decided.hold.as_ref().map(HoldStatus::from);
+    if portrayed.checked.is_empty() && hold.is_none() {
+        return None;
+    }
+    let held = before.stability.as_ref();
+    let checkers = portrayed.checked.iter().map(|checked| {
+        let Checked { checker, verdict } = checked;
+        let mut known = held.into_iter().flat_map(|held| &held.checkers);
+        let same = known.find(|one| one.name == checker.name && one.verdict == verdict.word());
+        CheckerStatus {
+            name: checker.name.clone(),
+            verdict: verdict.word().to_owned(),
+            message: crate::excerpt::excerpt(verdict.message(), LONGEST),
+            since: same.and_then(|same| same.since).or(Some(now)),
+        }
+    });
+    Some(StabilityStatus {
+        hold,
+        checkers: checkers.collect(),
+    })
+}
+
+/// True where `status` is to be written over `held`, whose texts were last written at `told`.
+pub(super) fn is_due(
+    status: &IhpaStatus,
+    held: Option<&IhpaStatus>,
+    told: Option<Timestamp>,
+    now: Timestamp,
+) -> bool {
+    let Some(held) = held else { return true };
+    if status == held {
+        return false;
+    }
+    let is_old = told.is_none_or(|told| now.duration_since(told) >= TEXTS);
+    is_old || without_texts(status) != without_texts(held)
+}
+
+/// A status without what changes with every tick and changes nothing: figures in words, and the moments until which
+/// forecasts stand.
+fn without_texts(status: &IhpaStatus) -> IhpaStatus {
+    let mut status = status.clone();
+    for portrait in &mut status.portraits {
+        portrait.message = None;
+        portrait.expire_time = None;
+    }
+    if let Some(value) = &mut status.current_portrait_value {
+        value.expire_time = None;
+    }
+    for checker in status
+        .stability
+        .iter_mut()
+        .flat_map(|one| &mut one.checkers)
+    {
+        checker.message.clear();
+    }
+    for condition in &mut status.conditions {
+        condition.message.clear();
+    }
+    status
+}

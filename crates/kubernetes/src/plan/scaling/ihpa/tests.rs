@@ -1,0 +1,283 @@
+//! An IHPA from its objects to the writes, over ticks whose statuses come back as a watch brings them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::portray;
+use crate::horizontal_portrait::CheckedHorizontalPortrait;
+use crate::ihpa::{CheckedIhpa, IhpaStatus};
+use crate::namespace_policy::NamespacePolicy;
+use crate::plan::scaling::{
+    Context, Learned, Observed, PlanMemory, Pods, Problem, Resolved, Settings, TargetRef, plan,
+    resolve,
+};
+use crate::plan::write::{Operation, Purpose, Write};
+use crate::watched::WatchedDeployment;
+use evenkeel_core::forecast::Shared;
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::tracker::Tracker;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+fn constant(replicas: i32) -> Value {
+    json!({"type": "Static", "priority": 1, "static": {"replicas": replicas}})
+}
+
+/// Web under an IHPA, with what the leader remembers of it.
+struct World {
+    namespace: BTreeMap<String, String>,
+    ihpa: Value,
+    portrait: Option<Value>,
+    replicas: i32,
+    tracker: Tracker,
+    memory: PlanMemory,
+    told: Vec<String>,
+    now: i64,
+}
+
+impl World {
+    fn new(providers: &[Value]) -> Self {
+        let spec = json!({
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 0, "maxReplicas": 20, "portraitProviders": providers});
+        let namespace = ("evenkeel.dev/enabled".to_owned(), "true".to_owned());
+        Self {
+            namespace: BTreeMap::from([namespace]),
+            ihpa: json!({"metadata": {"name": "web", "namespace": "shop", "uid": "i",
+                "generation": 1, "resourceVersion": "1"}, "spec": spec}),
+            portrait: None,
+            replicas: 3,
+            tracker: Tracker::default(),
+            memory: PlanMemory::default(),
+            told: Vec::new(),
+            now: 0,
+        }
+    }
+
+    fn observed(&self) -> Observed {
+        let ihpa = serde_json::from_value(self.ihpa.clone()).unwrap();
+        let portrait = self.portrait.iter().map(|portrait| {
+            let portrait = serde_json::from_value(portrait.clone()).unwrap();
+            Arc::new(CheckedHorizontalPortrait::new(Arc::new(portrait), None))
+        });
+        let workload: WatchedDeployment = serde_json::from_value(json!({
+            "metadata": {"name": "web", "namespace": "shop", "uid": "d", "generation": 1},
+            "spec": {"replicas": self.replicas}}))
+        .unwrap();
+        Observed {
+            namespace: "shop".into(),
+            namespace_policy: Arc::new(NamespacePolicy::parse(&self.namespace).0),
+            autoscaler: None,
+            ihpa: Some(Arc::new(CheckedIhpa::new(Arc::new(ihpa), None))),
+            portraits: portrait.collect(),
+            scaled_object: None,
+            workload: Some(Arc::new(workload.workload)),
+            target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
+            pods: Pods::default(),
+        }
+    }
+
+    /// One tick, 15 s after the one before; statuses and counts that are written are there at the next.
+    fn tick(&mut self) -> (Resolved, Vec<Write>) {
+        self.now += 15;
+        let (observed, now) = (self.observed(), at(self.now));
+        let mut resolved = resolve(&observed, false, &Settings::default(), None, now);
+        portray(&observed, &mut resolved, &mut self.memory, now);
+        let shared = Shared::default();
+        let report = resolved.target.as_ref().map(|target| {
+            let input = target.input(now, &shared, Learned::default());
+            self.tracker.tick(&target.policy, &input)
+        });
+        let context = Context {
+            now,
+            reporter: "test",
+        };
+        let writes = plan(
+            &observed,
+            &resolved,
+            report.as_ref(),
+            &mut self.memory,
+            &context,
+        );
+        for write in &writes {
+            match (&write.operation, write.purpose) {
+                (Operation::Merge(body), Purpose::ScalingStatus) => {
+                    assert_eq!(body["metadata"]["resourceVersion"], "1");
+                    self.ihpa["status"] = body["status"].clone();
+                }
+                (Operation::Create(event), _) => {
+                    self.told.push(event["reason"].as_str().unwrap().to_owned());
+                }
+                (Operation::Conditional(_), Purpose::ScalingReplicas) => {
+                    self.replicas = report.as_ref().unwrap().decision.replicas;
+                }
+                _ => panic!("{write:?}"),
+            }
+        }
+        (resolved, writes)
+    }
+
+    fn status(&self) -> IhpaStatus {
+        serde_json::from_value(self.ihpa["status"].clone()).unwrap()
+    }
+
+    fn condition(&self, kind: &str) -> Option<(bool, String)> {
+        let status = self.status();
+        let mut conditions = status.conditions.into_iter();
+        let found = conditions.find(|one| one.kind == kind)?;
+        Some((found.status.as_str() == "True", found.reason))
+    }
+}
+
+#[test]
+fn a_count_is_asked_for_written_once_and_told_once() {
+    let mut world = World::new(&[constant(7)]);
+    world.tick();
+    assert_eq!(world.replicas, 7);
+    assert_eq!(world.told, ["ReplicasRaised"]);
+    let status = world.status();
+    assert_eq!(status.current_portrait_value.unwrap().provider, "static");
+    assert_eq!(status.desired.unwrap().online_replicas, 7);
+    assert_eq!(
+        world.condition("ScalingActive"),
+        Some((true, "PortraitHolds".to_owned()))
+    );
+    world.tick();
+    for _ in 0..20 {
+        let (_, writes) = world.tick();
+        assert_eq!(writes, [], "nothing changes");
+    }
+    assert_eq!(world.status().current_replicas, Some(7));
+}
+
+#[test]
+fn who_may_act_is_said_by_the_object_its_namespace_and_the_mode_of_scale() {
+    let modes = |change: fn(&mut World)| {
+        let mut world = World::new(&[constant(7)]);
+        change(&mut world);
+        let (resolved, _) = world.tick();
+        let kinds: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        (resolved.mode, kinds, world.replicas)
+    };
+    let scaling = |world: &mut World, word: &str| {
+        let key = "evenkeel.dev/scaling".to_owned();
+        world.namespace.insert(key, word.to_owned());
+    };
+    assert_eq!(modes(|_| ()), (Mode::Direct, vec![], 7));
+    for word in ["off", "recommend"] {
+        let mut world = World::new(&[constant(7)]);
+        scaling(&mut world, word);
+        let (resolved, _) = world.tick();
+        assert_eq!(resolved.mode, Mode::Recommend);
+        assert_eq!(resolved.problems[0].kind(), "ScaleModeLimited");
+        assert_eq!(world.replicas, 3);
+        assert_eq!(world.status().desired, None);
+        // The object itself is nearer.
+        world.ihpa["metadata"]["annotations"] = json!({"evenkeel.dev/scaling": "direct"});
+        assert_eq!(world.tick().0.mode, Mode::Direct);
+    }
+    let preview = modes(|world| world.ihpa["spec"]["scaleMode"] = json!("Preview"));
+    assert_eq!(preview, (Mode::Recommend, vec![], 3));
+    let paused = modes(|world| world.ihpa["spec"]["paused"] = json!(true));
+    assert_eq!(paused, (Mode::Direct, vec!["Paused"], 3));
+    let closed = modes(|world| world.namespace.clear());
+    assert_eq!(closed, (Mode::Off, vec![], 3));
+    let broken = modes(|world| world.ihpa["spec"]["maxReplicas"] = json!(-1));
+    assert_eq!(broken, (Mode::Recommend, vec!["InvalidSpec"], 3));
+}
+
+#[test]
+fn a_zero_of_the_users_is_left_alone_until_there_is_a_replica_and_a_lost_write_is_none() {
+    let mut world = World::new(&[constant(7)]);
+    world.replicas = 0;
+    world.tick();
+    // The write of the count was lost, and that of the status was not.
+    world.replicas = 0;
+    world.tick();
+    assert_eq!(world.replicas, 7);
+    world.tick();
+    world.replicas = 0;
+    // So long that who sets it again is not taken for another writer who contests the count.
+    for _ in 0..24 {
+        world.tick();
+        assert_eq!(world.replicas, 0);
+    }
+    assert_eq!(
+        world.condition("ScalingActive"),
+        Some((false, "ScaledToZero".to_owned()))
+    );
+    world.memory = PlanMemory::default();
+    world.tick();
+    assert_eq!(world.replicas, 0, "whoever takes over knows it");
+    world.replicas = 1;
+    world.tick();
+    assert_eq!(world.replicas, 7);
+}
+
+#[test]
+fn a_portrait_for_another_workload_fails_since_when_it_first_did() {
+    let theirs = json!({"type": "Dynamic", "priority": 5, "dynamic": {
+        "portraitType": "Predictive", "externalGeneratorName": "ours",
+        "algorithm": {"type": "Ours"}}});
+    let mut world = World::new(&[constant(7), theirs]);
+    let named = |name: &str| {
+        json!({"metadata": {"name": "web-predictive", "namespace": "shop", "resourceVersion": "1"},
+            "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}},
+            "status": {"portraitData": {"type": "Static", "static": {"replicas": 5}}}})
+    };
+    world.portrait = Some(named("api"));
+    world.tick();
+    let first = world.now;
+    world.tick();
+    let portraits = world.status().portraits;
+    let failed = portraits
+        .iter()
+        .find(|one| one.provider == "predictive")
+        .unwrap();
+    assert_eq!(
+        (failed.outcome.as_str(), failed.reason.as_deref()),
+        ("Failed", Some("OtherTarget"))
+    );
+    assert_eq!(failed.since, Some(at(first)));
+    assert!(
+        world.told.contains(&"PortraitFailed".to_owned()),
+        "{:?}",
+        world.told
+    );
+    assert_eq!(world.replicas, 7, "the other stands");
+    world.portrait = Some(named("web"));
+    world.tick();
+    assert_eq!(world.replicas, 5);
+    assert_eq!(
+        world.told.last().map(String::as_str),
+        Some("PortraitAvailable")
+    );
+}
+
+#[test]
+fn whoever_takes_over_goes_on_with_the_steps_from_the_status() {
+    let mut world = World::new(&[constant(9)]);
+    world.ihpa["spec"]["behavior"] = json!({"scaleUp": {"grayStrategy": {"grayState": "Online",
+        "changePercent": 50, "changeIntervalSeconds": 60}}});
+    world.tick();
+    assert_eq!(world.replicas, 6, "half of the change");
+    let stepped = world.now;
+    while world.replicas == 6 {
+        // Another leader at each tick.
+        (world.memory, world.tracker) = (PlanMemory::default(), Tracker::default());
+        world.tick();
+    }
+    assert_eq!((world.replicas, world.now - stepped), (9, 60));
+    let age = SignedDuration::from_secs(60);
+    assert!(
+        world
+            .status()
+            .gray
+            .is_none_or(|gray| gray.last_update_time >= Some(at(stepped) + age))
+    );
+}

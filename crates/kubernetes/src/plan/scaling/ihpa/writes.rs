@@ -1,0 +1,178 @@
+//! The writes of an IHPA at one tick: its status, the count, and Events.
+
+use super::conditions::conditions;
+use super::events::{Told, of_count, of_portraits, of_stages};
+use super::portray::before;
+use super::status::{Surroundings, is_due, status};
+use crate::ihpa::{CheckedIhpa, IhpaStatus};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::plan::scaling::beside::{left_behind, told_beside};
+use crate::plan::scaling::bounds::FloorChange;
+use crate::plan::scaling::conditions::Circumstances;
+use crate::plan::scaling::context::Context;
+use crate::plan::scaling::direct;
+use crate::plan::scaling::events::EventPlan;
+use crate::plan::scaling::memory::PlanMemory;
+use crate::plan::scaling::observed::Observed;
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::problem::Problem;
+use crate::plan::scaling::status::TargetStatus;
+use crate::plan::scaling::targets::Resolved;
+use crate::plan::write::{Operation, Purpose, Write};
+use evenkeel_core::scaling::tracker::TickReport;
+use evenkeel_core::scaling::{Mode, Portrayed};
+use jiff::Timestamp;
+
+/// The writes that bring an IHPA and its workload in line with the decision of a tick. The status goes first: what is under
+/// way stands in it.
+pub(in crate::plan::scaling) fn plan(
+    observed: &Observed,
+    resolved: &Resolved,
+    report: Option<&TickReport>,
+    memory: &mut PlanMemory,
+    context: &Context<'_>,
+) -> Vec<Write> {
+    let Some(ihpa) = observed.ihpa.as_deref() else {
+        return Vec::new();
+    };
+    let now = context.now;
+    let owner = Owner::of_ihpa(ihpa);
+    let known = before(ihpa, memory.ihpa.as_ref(), now).cloned();
+    let ticked = Ticked::new(observed, resolved, report, known.unwrap_or_default());
+    let told = ticked.told(memory, now);
+    let next = ticked.status(ihpa, &told, now);
+    let events = ticked.events(EventPlan::new(observed, owner, context, memory), &told);
+    let beside = if told.condition(Problem::DIRECT_CONFLICT).is_some() {
+        told_beside(observed, owner, &told, context)
+    } else {
+        left_behind(observed, owner, now).into_iter().collect()
+    };
+    memory.status = Some(told);
+    let remembered = memory.ihpa.get_or_insert_default();
+    let held = ihpa.object.status.as_ref();
+    let is_due = is_due(&next, held, remembered.told, now);
+    if is_due {
+        remembered.told = Some(now);
+    }
+    let status = is_due.then(|| write(ihpa, &next)).flatten();
+    remembered.plan(next, now);
+    status
+        .into_iter()
+        .chain(direct::write(observed, resolved, report))
+        .chain(beside)
+        .chain(events)
+        .collect()
+}
+
+/// One tick of an IHPA, with the status of the tick before.
+struct Ticked<'a> {
+    observed: &'a Observed,
+    resolved: &'a Resolved,
+    report: Option<&'a TickReport>,
+    portrayed: Option<&'a Portrayed>,
+    known: IhpaStatus,
+}
+
+impl<'a> Ticked<'a> {
+    fn new(
+        observed: &'a Observed,
+        resolved: &'a Resolved,
+        report: Option<&'a TickReport>,
+        known: IhpaStatus,
+    ) -> Self {
+        Self {
+            observed,
+            resolved,
+            report,
+            portrayed: report.and_then(|report| report.portrayed.as_deref()),
+            known,
+        }
+    }
+
+    /// The decision in the form in which every target has it.
+    fn told(&self, memory: &PlanMemory, now: Timestamp) -> TargetStatus {
+        let previous = &self.known.conditions;
+        let circumstances = Circumstances {
+            now,
+            previous,
+            contester: memory.contester(),
+            begins: memory.begins(now),
+        };
+        let mut told = TargetStatus::of(self.resolved, self.report, &circumstances);
+        let general = std::mem::take(&mut told.conditions);
+        told.conditions = conditions(general, self.resolved, self.report, previous, now);
+        told
+    }
+
+    fn status(&self, ihpa: &CheckedIhpa, told: &TargetStatus, now: Timestamp) -> IhpaStatus {
+        let workload = self.observed.workload.as_ref();
+        status(
+            self.portrayed,
+            Surroundings {
+                before: &self.known,
+                generation: ihpa.object.metadata.generation,
+                current: workload.map(|workload| workload.replicas),
+                mode: self.resolved.mode,
+                conditions: told.conditions.clone(),
+                now,
+            },
+        )
+    }
+
+    fn events(&self, mut events: EventPlan<'_>, told: &TargetStatus) -> Vec<Write> {
+        let (resolved, report) = (self.resolved, self.report);
+        events.least(self.change(), &self.note());
+        events.recommendation(resolved, report);
+        events.hpa(resolved, report);
+        let previous = TargetStatus {
+            conditions: self.known.conditions.clone(),
+            ..told.clone()
+        };
+        events.conditions(Some(&previous), told);
+        let acts = resolved.mode == Mode::Direct;
+        let staged = self.portrayed.filter(|_| acts);
+        let was_under_way = self.known.gray.is_some();
+        let staged = staged.map(|one| of_stages(one, was_under_way));
+        let portraits = of_portraits(&self.known.conditions, &told.conditions);
+        for Told {
+            severity,
+            reason,
+            note,
+        } in staged.into_iter().flatten().chain(portraits)
+        {
+            events.add(severity, reason, &note);
+        }
+        events.writes()
+    }
+
+    /// The change of the count that is about to be written.
+    fn change(&self) -> Option<FloorChange> {
+        let target = self.resolved.target.as_ref()?;
+        let report = self.report.filter(|_| self.resolved.is_direct())?;
+        let (from, to) = (target.current, report.decision.replicas);
+        (from != to).then_some(FloorChange { from, to })
+    }
+
+    fn note(&self) -> String {
+        let decision = self.report.map(|report| report.decision.reason.as_str());
+        let counts = self.portrayed.map(|one| one.staged.counts);
+        of_count(decision.unwrap_or_default(), counts.unwrap_or_default())
+    }
+}
+
+/// The write of the status.
+fn write(ihpa: &CheckedIhpa, status: &IhpaStatus) -> Option<Write> {
+    let metadata = &ihpa.object.metadata;
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let target = ObjectRef::in_namespace(Kind::Ihpa, namespace, name).status();
+    let body = serde_json::json!({
+        "metadata": {"resourceVersion": metadata.resource_version},
+        "status": status,
+    });
+    Some(Write::new(
+        Purpose::ScalingStatus,
+        target,
+        Operation::Merge(body),
+    ))
+}

@@ -1,0 +1,124 @@
+//! The portraits of a target as a tick reads them, and the stability checks with the questions that they ask.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::query::Question;
+use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::portrait::Provided;
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::stability::{Checker, ErrorRate, Hold, MetricBound, PodsReady};
+use evenkeel_core::scaling::stages::{Change, StagedBehavior};
+use evenkeel_core::scaling::{Check, PortraitInput, ReplicaCounts, Speaker};
+
+/// The portraits of a target, with what is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetPortraits {
+    /// What the providers come to that are known without the loads.
+    pub given: Vec<Provided>,
+    pub reactive: Option<Speaker>,
+    pub predictive: Option<Speaker>,
+    pub behavior: StagedBehavior,
+    /// The counts that are written in the cluster at present.
+    pub counts: ReplicaCounts,
+    /// The change that is under way.
+    pub change: Option<Change>,
+    /// What failed checks hold.
+    pub hold: Option<Hold>,
+    /// The moment in the user's request to go on.
+    pub resume: Option<Timestamp>,
+    pub checks: Vec<TargetCheck>,
+    /// The count that was last told of.
+    pub told: Option<i32>,
+    pub generation: Option<i64>,
+    /// True for a count of 0 that the user has set.
+    pub rests_at_zero: bool,
+}
+
+/// A stability check, with what it asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetCheck {
+    pub checker: Checker,
+    pub subjects: Vec<Subject>,
+}
+
+/// One thing that a check looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Subject {
+    /// A metric against a bound.
+    Metric {
+        metric: Box<MetricSpec>,
+        bound: MetricBound,
+        question: Question,
+    },
+    /// The share of requests that fail, by two queries.
+    Errors {
+        rate: ErrorRate,
+        errors: Box<Signal>,
+        requests: Box<Signal>,
+        questions: [Question; 2],
+    },
+    /// The readiness of the Pods.
+    Ready(PodsReady),
+    /// What may not or cannot be asked for, with the reason in words.
+    Refused(Arc<str>),
+}
+
+impl Subject {
+    /// The signals that it reads, each with its question.
+    fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+        let asked = match self {
+            Self::Metric {
+                metric, question, ..
+            } => match &**metric {
+                MetricSpec::Known(signal, _) => [Some((signal, question)), None],
+                MetricSpec::Unknown(_) => [None, None],
+            },
+            Self::Errors {
+                errors,
+                requests,
+                questions: [of_errors, of_requests],
+                ..
+            } => [
+                Some((&**errors, of_errors)),
+                Some((&**requests, of_requests)),
+            ],
+            Self::Ready(_) | Self::Refused(_) => [None, None],
+        };
+        asked.into_iter().flatten()
+    }
+}
+
+impl TargetPortraits {
+    /// True while a change is under way, or held: only then a check has something to say.
+    #[must_use]
+    pub const fn are_checked(&self) -> bool {
+        self.change.is_some() || self.hold.is_some()
+    }
+
+    /// The signals that its checks read at present, each with its question.
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+        let checks = self.checks.iter().filter(|_| self.are_checked());
+        checks.flat_map(|check| check.subjects.iter().flat_map(Subject::asked))
+    }
+
+    /// What a tick reads of them; `checks` are those of these portraits with what was learned for each.
+    #[must_use]
+    pub fn input<'a>(&'a self, checks: &'a [Check]) -> PortraitInput<'a> {
+        PortraitInput {
+            given: &self.given,
+            reactive: self.reactive.as_ref(),
+            predictive: self.predictive.as_ref(),
+            behavior: &self.behavior,
+            counts: self.counts,
+            change: self.change.as_ref(),
+            checks,
+            hold: self.hold.as_ref(),
+            resume: self.resume,
+            told: self.told,
+            generation: self.generation,
+            rests_at_zero: self.rests_at_zero,
+        }
+    }
+}
