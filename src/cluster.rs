@@ -17,7 +17,7 @@ mod removable;
 pub mod state;
 pub mod watch;
 
-pub use autoscaling::{ScalingObject, ScalingView};
+pub use autoscaling::{PortraitObjects, ScalingObject, ScalingView};
 pub use metrics::Metrics;
 pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use state::{ClusterState, Settings};

@@ -76,6 +76,8 @@ pub struct Config {
     pub calendar: Calendar,
     /// The file with the network of `swish-net`, where there is one.
     pub swish_net: Option<PathBuf>,
+    /// The jobs of external algorithms.
+    pub external_algorithms: ExternalAlgorithms,
     pub metrics: crate::metrics::Settings,
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
@@ -88,6 +90,15 @@ pub struct Config {
     pub unknown_variables: Vec<String>,
     effective: File,
     sources: Sources,
+}
+
+/// The jobs of external algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExternalAlgorithms {
+    /// True where they are run at all.
+    pub are_run: bool,
+    /// The most in one namespace.
+    pub most_jobs: usize,
 }
 
 /// The way to the cluster.
@@ -214,6 +225,10 @@ impl Config {
             kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
+            external_algorithms: ExternalAlgorithms {
+                are_run: scaling.runs_external_algorithms(),
+                most_jobs: scaling.external_jobs(),
+            },
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
             overload: scheduling.overload.check(check),
             policy,

@@ -28,6 +28,8 @@ section! {
         risk: Text = Settings::default().risk.to_string().as_str().into(),
         swish_net: Option<Text> = None,
         kinds: Vec<KindSection> = Vec::new(),
+        external_algorithms: bool = false,
+        external_jobs_per_namespace: u32 = 10,
     }
     /// A kind of custom resources as it is written.
     KindSection {
@@ -92,6 +94,16 @@ impl ScalingSection {
         taken
     }
 
+    /// True where jobs of external algorithms are run.
+    pub(super) const fn runs_external_algorithms(&self) -> bool {
+        self.external_algorithms
+    }
+
+    /// The most jobs of external algorithms in one namespace.
+    pub(super) fn external_jobs(&self) -> usize {
+        usize::try_from(self.external_jobs_per_namespace).unwrap_or(usize::MAX)
+    }
+
     /// The file with the network of `swish-net`.
     pub(super) fn swish_net(&self) -> Option<PathBuf> {
         self.swish_net.as_ref().map(|path| path.as_ref().into())
@@ -115,6 +127,8 @@ impl ScalingSection {
             risk,
             swish_net: _,
             kinds: _,
+            external_algorithms: _,
+            external_jobs_per_namespace: _,
         } = self;
         let interval = check.duration("scaling.interval", given);
         if interval.is_positive() && !INTERVALS.contains(&interval) {

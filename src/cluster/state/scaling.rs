@@ -4,7 +4,7 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::ClusterState;
-use crate::cluster::autoscaling::{ScalingObject, ScalingView, Store};
+use crate::cluster::autoscaling::{PortraitObjects, ScalingObject, ScalingView, Store};
 use evenkeel_kubernetes::kinds::Kind;
 
 impl ClusterState {
@@ -53,6 +53,12 @@ impl ClusterState {
     #[must_use]
     pub fn scaling_view(&self) -> ScalingView {
         self.scaling().view()
+    }
+
+    /// The autoscalers by portraits, and the portraits that others make; `None` before they are known.
+    #[must_use]
+    pub fn external_portraits(&self) -> Option<PortraitObjects> {
+        self.scaling().portrait_objects()
     }
 
     pub(super) fn scaling(&self) -> MutexGuard<'_, Store> {

@@ -31,6 +31,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let config = evidence.config();
     let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
     let balances_scale_in = config.is_some_and(|config| config.cluster.balances_scale_in);
+    let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
     // With another token than one that is made, who may what is its own.
     let asks_kubelets = config
         .and_then(|config| config.metrics.kubelet.as_ref())
@@ -39,6 +40,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         (!right.for_certificates || evidence.makes_certificates())
             && (!right.for_second_scheduler || has_second_scheduler)
             && (!right.for_scale_in_balance || balances_scale_in)
+            && (!right.for_external_algorithms || runs_external_algorithms)
             && (!right.for_external_metrics || is_asked_for_external_metrics(right, evidence))
             && (!is_for_metrics(right) || evidence.authenticates_metrics())
             && (!is_for_kubelets(right) || asks_kubelets)
@@ -121,6 +123,8 @@ fn file(right: &Right) -> &'static str {
         "deploy/base/rbac-kubelets.yaml"
     } else if right.for_scale_in_balance {
         "deploy/components/scale-in-balance/rbac.yaml"
+    } else if right.for_external_algorithms {
+        "deploy/components/external-algorithms/rbac.yaml"
     } else if right.for_second_scheduler {
         "deploy/components/second-scheduler/rbac.yaml"
     } else {

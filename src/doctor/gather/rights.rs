@@ -64,6 +64,7 @@ fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + us
             for_scale_in_balance: access.need == Need::ScaleInBalance,
             for_external_metrics: access.need == Need::ExternalMetrics,
             for_custom_kinds: access.need == Need::CustomKinds,
+            for_external_algorithms: access.need == Need::ExternalAlgorithms,
             allowed: false,
         })
     })
