@@ -20,7 +20,7 @@ mod resizable;
 pub mod state;
 pub mod watch;
 
-pub use autoscaling::{ScalingObject, ScalingView, WorkloadPods};
+pub use autoscaling::{PortraitObjects, ScalingObject, ScalingView, WorkloadPods};
 pub use metrics::Metrics;
 pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use state::{ClusterState, ProfileView, Settings};

@@ -82,6 +82,8 @@ pub struct Config {
     pub swish_net: Option<PathBuf>,
     /// True where Pods are taken out of traffic for ReplicaProfiles.
     pub replica_profiles: bool,
+    /// The jobs of external algorithms.
+    pub external_algorithms: ExternalAlgorithms,
     pub metrics: crate::metrics::Settings,
     /// What the metrics provider tells; `None` where it tells nothing.
     pub metrics_provider: Option<crate::metrics_provider::Settings>,
@@ -98,6 +100,15 @@ pub struct Config {
     pub unknown_variables: Vec<String>,
     effective: File,
     sources: Sources,
+}
+
+/// The jobs of external algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExternalAlgorithms {
+    /// True where they are run at all.
+    pub are_run: bool,
+    /// The most in one namespace.
+    pub most_jobs: usize,
 }
 
 /// The way to the cluster.
@@ -230,6 +241,10 @@ impl Config {
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
             replica_profiles: scaling.follows_profiles(),
+            external_algorithms: ExternalAlgorithms {
+                are_run: scaling.runs_external_algorithms(),
+                most_jobs: scaling.external_jobs(),
+            },
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
             overload: scheduling.overload.check(check),
             policy,

@@ -1,5 +1,6 @@
 //! The loops around the live cluster, and the one leader-checked writer that serves them.
 
+mod external_portraits;
 #[cfg(test)]
 pub(crate) mod fake_api;
 pub mod leadership;
@@ -16,6 +17,7 @@ pub mod tuning;
 mod work;
 pub mod writer;
 
+pub use external_portraits::ExternalPortraits;
 pub use leadership::{Elector, Leadership, Replica};
 pub use metrics::Metrics;
 pub use online_conditions::OnlineConditions;

@@ -28,6 +28,7 @@ mod scenarios {
     mod metrics_provider;
     mod outage;
     mod placement;
+    mod portrait_rules;
     mod preemption;
     mod replica_profile;
     mod resource_metrics;

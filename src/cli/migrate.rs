@@ -1,4 +1,4 @@
-//! `evenkeel migrate`: manifests of other products that scale by the calendar, as CronHPAs.
+//! `evenkeel migrate`: manifests of other products, as Evenkeel's.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,14 +16,15 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel migrate -f examples/cron/volcengine.yaml | kubectl apply -f -
   evenkeel migrate -f examples/cron/aliyun.yaml --time-zone Asia/Shanghai
+  evenkeel migrate -f examples/ihpa/kapacity-predictive.yaml
   kubectl get scaledobjects -A -o yaml | evenkeel migrate -f -
 
-Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun, the Cron portraits of
-Kapacity's IntelligentHorizontalPodAutoscalers and the cron triggers of KEDA's ScaledObjects. What a
-CronHPA does otherwise stands above it in a comment; what it cannot do is refused. Documents of other
-kinds are passed over.";
+Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun and the cron triggers of KEDA's
+ScaledObjects to CronHPAs, and Kapacity's IntelligentHorizontalPodAutoscalers and HorizontalPortraits to
+the kinds of the same names. What is done otherwise stands above each in a comment; what cannot be done
+is refused. Documents of other kinds are passed over.";
 
-/// Convert manifests of other products to CronHPAs
+/// Convert manifests of other products to Evenkeel's
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

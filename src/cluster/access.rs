@@ -45,6 +45,8 @@ pub enum Need {
     ReplicaProfiles,
     /// Those that resize Pods in place.
     InPlaceTuning,
+    /// Those that run the jobs of external algorithms.
+    ExternalAlgorithms,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -266,6 +268,21 @@ const FURTHER: &[Access<'static>] = &[
     Access {
         subresource: Some("status"),
         ..everywhere(Kind::Ihpa, &["patch"])
+    },
+    // The portraits that others make for an autoscaler, where they are missing.
+    everywhere(Kind::HorizontalPortrait, &["create", "patch"]),
+    // The jobs that make portraits, what they leave, and what is read of that.
+    Access {
+        need: Need::ExternalAlgorithms,
+        ..everywhere(Kind::CronJob, &["get", "create", "patch"])
+    },
+    Access {
+        need: Need::ExternalAlgorithms,
+        ..everywhere(Kind::ConfigMap, &["get"])
+    },
+    Access {
+        subresource: Some("status"),
+        ..everywhere(Kind::HorizontalPortrait, &["patch"])
     },
     // What Pods use of the disks: in the name of an account that may read nothing else.
     Access {

@@ -73,6 +73,13 @@ pub enum ScalingObject {
     HorizontalPortrait(Arc<HorizontalPortrait>),
 }
 
+/// The autoscalers by portraits, and the portraits that others make, of namespaces that have opted in.
+#[derive(Debug, Clone, Default)]
+pub struct PortraitObjects {
+    pub ihpas: Vec<Arc<CheckedIhpa>>,
+    pub portraits: Vec<Arc<CheckedHorizontalPortrait>>,
+}
+
 impl ScalingObject {
     fn metadata(&self) -> &Meta {
         match self {
@@ -148,6 +155,16 @@ pub(super) struct Store {
 }
 
 impl Store {
+    /// The autoscalers by portraits with all HorizontalPortraits; `None` before both are known.
+    pub(super) fn portrait_objects(&self) -> Option<PortraitObjects> {
+        let kinds = [Kind::Namespace, Kind::Ihpa, Kind::HorizontalPortrait];
+        let known = kinds.iter().all(|kind| self.synced.contains(kind));
+        known.then(|| PortraitObjects {
+            ihpas: self.ihpas.checked().cloned().collect(),
+            portraits: self.portraits.checked().cloned().collect(),
+        })
+    }
+
     pub(super) fn set_synced(&mut self, kind: Kind, synced: bool) {
         if synced {
             self.synced.insert(kind);

@@ -29,6 +29,8 @@ section! {
         swish_net: Option<Text> = None,
         replica_profiles: ReplicaProfilesName = ReplicaProfilesName::default(),
         kinds: Vec<KindSection> = Vec::new(),
+        external_algorithms: bool = false,
+        external_jobs_per_namespace: u32 = 10,
     }
     /// A kind of custom resources as it is written.
     KindSection {
@@ -107,6 +109,16 @@ impl ScalingSection {
         self.replica_profiles == ReplicaProfilesName::On
     }
 
+    /// True where jobs of external algorithms are run.
+    pub(super) const fn runs_external_algorithms(&self) -> bool {
+        self.external_algorithms
+    }
+
+    /// The most jobs of external algorithms in one namespace.
+    pub(super) fn external_jobs(&self) -> usize {
+        usize::try_from(self.external_jobs_per_namespace).unwrap_or(usize::MAX)
+    }
+
     /// The file with the network of `swish-net`.
     pub(super) fn swish_net(&self) -> Option<PathBuf> {
         self.swish_net.as_ref().map(|path| path.as_ref().into())
@@ -131,6 +143,8 @@ impl ScalingSection {
             swish_net: _,
             replica_profiles: _,
             kinds: _,
+            external_algorithms: _,
+            external_jobs_per_namespace: _,
         } = self;
         let interval = check.duration("scaling.interval", given);
         if interval.is_positive() && !INTERVALS.contains(&interval) {

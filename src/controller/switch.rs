@@ -48,6 +48,7 @@ impl Writes {
             | Purpose::ScalingReplicas
             | Purpose::ScalingStatus
             | Purpose::ScalingEvent
+            | Purpose::Portrait
             | Purpose::OverloadTaint
             | Purpose::OverloadEvent
             | Purpose::DeletionCost

@@ -151,6 +151,9 @@ pub struct Right {
     /// Only needed where custom resources are scaled.
     #[serde(default)]
     pub for_custom_kinds: bool,
+    /// Only needed where jobs of external algorithms are run.
+    #[serde(default)]
+    pub for_external_algorithms: bool,
     pub allowed: bool,
 }
 

@@ -12,13 +12,15 @@ use super::{measuring, reload};
 use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
 use crate::cluster::watch::{self, Further, LeaseName, Watches};
+use crate::config::ExternalAlgorithms;
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{
-    Elector, Leadership, OnlineConditions, Rounds, Tuning, WriteQueue, Writer,
+    Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, Tuning, WriteQueue, Writer,
 };
 use crate::server::Condition;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
+use evenkeel_kubernetes::plan::external_portraits::Settings;
 
 /// Pause between two looks whether all stores are filled.
 const SYNC: Duration = Duration::from_millis(100);
@@ -78,6 +80,7 @@ pub(super) fn start(
         metrics: parts.instruments.tuning.clone(),
     };
     lasting(tasks, "tuning loop", cancel, tuning.run(cancel.clone()));
+    external_portraits(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = Scaling {
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
@@ -171,6 +174,30 @@ async fn follow_stores(cluster: &ClusterState, synced: &Condition) {
         filled = missing.is_empty();
         tokio::time::sleep(SYNC).await;
     }
+}
+
+fn external_portraits(
+    parts: &Parts,
+    queue: &WriteQueue,
+    leadership: Leadership,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) {
+    let ExternalAlgorithms { are_run, most_jobs } = parts.config.external_algorithms;
+    let portraits = ExternalPortraits {
+        cluster: parts.cluster.clone(),
+        client: parts.client.clone(),
+        queue: queue.clone(),
+        leadership,
+        switch: parts.switch.clone(),
+        settings: Settings {
+            own_namespace: parts.replica.namespace.clone(),
+            runs_jobs: are_run,
+            most_jobs,
+        },
+    };
+    let portraits = portraits.run(cancel.clone());
+    lasting(tasks, "external portraits", cancel, portraits);
 }
 
 fn rounds(

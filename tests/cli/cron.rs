@@ -107,12 +107,7 @@ fn the_definitions_that_are_printed_are_those_that_are_installed() {
 
 #[test]
 fn manifests_of_other_products_become_ones_whose_runs_can_be_shown() {
-    for (file, crons) in [
-        ("volcengine", 1),
-        ("aliyun", 3),
-        ("kapacity", 1),
-        ("keda", 1),
-    ] {
+    for (file, crons) in [("volcengine", 1), ("aliyun", 3), ("keda", 1)] {
         let path = format!("examples/cron/{file}.yaml");
         let converted = evenkeel(&["migrate", "-f", &path, "--time-zone", "Asia/Shanghai"]);
         assert_eq!(converted.code, 0, "{file}: {}", converted.stderr);
@@ -132,6 +127,20 @@ fn manifests_of_other_products_become_ones_whose_runs_can_be_shown() {
         assert_eq!(found, crons, "{file}");
         let json = evenkeel(&["migrate", "-f", &path, "-o", "json"]).json();
         assert_eq!(json[0]["manifest"]["kind"], "CronHPA", "{file}");
+        assert!(!json[0]["notes"].as_array().unwrap().is_empty(), "{file}");
+    }
+    for file in ["cron", "reactive", "predictive"] {
+        let path = format!("examples/ihpa/kapacity-{file}.yaml");
+        let json = evenkeel(&["migrate", "-f", &path, "-o", "json"]).json();
+        let manifest = &json[0]["manifest"];
+        assert_eq!(
+            manifest["kind"], "IntelligentHorizontalPodAutoscaler",
+            "{file}"
+        );
+        assert_eq!(
+            manifest["apiVersion"], "autoscaling.evenkeel.dev/v1alpha1",
+            "{file}"
+        );
         assert!(!json[0]["notes"].as_array().unwrap().is_empty(), "{file}");
     }
     let nothing = evenkeel(&["migrate", "-f", OFFICE]);

@@ -1546,6 +1546,38 @@ fn pods_are_resized_only_with_their_component() {
     assert_eq!(named(job, "EVENKEEL_TUNING_RESIZE")["value"], "true");
 }
 
+/// Whoever could write any CronJob could run anything: the base grants it to nobody, and a guard looks at all that
+/// are written where it is granted.
+#[test]
+fn jobs_of_external_algorithms_are_run_only_with_their_component() {
+    assert!(!configuration(&base()).external_algorithms.are_run);
+    let Some(objects) = built("deploy/overlays/external-algorithms") else {
+        return;
+    };
+    assert!(configuration(&objects).external_algorithms.are_run);
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(access(Identity::Service, Need::ExternalAlgorithms));
+    assert_eq!(granted(&objects, Identity::Service), service);
+    let guard = find(
+        &objects,
+        "ValidatingAdmissionPolicy",
+        "evenkeel-portrait-jobs",
+    );
+    let rule = &guard["spec"]["matchConstraints"]["resourceRules"][0];
+    assert_eq!(strings(&rule["resources"]), ["cronjobs"]);
+    assert_eq!(strings(&rule["operations"]), ["CREATE", "UPDATE"]);
+    let binding = find(
+        &objects,
+        "ValidatingAdmissionPolicyBinding",
+        "evenkeel-portrait-jobs",
+    );
+    let granting = binding["spec"]["paramRef"]["name"].as_str().unwrap();
+    let granting = find(&objects, "ClusterRoleBinding", granting);
+    assert_eq!(granting["subjects"][0]["name"], Identity::Service.account());
+}
+
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.
 #[test]
 fn the_guards_know_the_keys_of_taints() {

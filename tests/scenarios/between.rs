@@ -84,7 +84,8 @@ async fn client_of(extender: &Value) -> Client {
         "current-context": "extender",
     }))
     .expect("a kubeconfig");
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default());
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options);
     Client::try_from(config.await.expect("it is whole")).expect("a client is made")
 }
 

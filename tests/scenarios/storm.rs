@@ -71,10 +71,13 @@ fn what_nobody_has_room_for_is_asked_about_again_and_again_and_waits() {
 
 /// Binds Pods of somebody else, one after another at a steady pace.
 async fn bind_others(client: &Client, nodes: &[String]) {
-    let mut pace = tokio::time::interval(PAUSE);
-    let due = stream::iter(0..BINDINGS).then(async |number| {
+    let begun = (tokio::time::interval(PAUSE), 0);
+    let due = stream::unfold(begun, |(mut pace, number)| async move {
+        if number == BINDINGS {
+            return None;
+        }
         pace.tick().await;
-        number
+        Some((number, (pace, number + 1)))
     });
     due.for_each_concurrent(8, async |number| {
         let bound = json!({"spec": {"nodeName": nodes[number % nodes.len()]}});

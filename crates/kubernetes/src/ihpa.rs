@@ -25,21 +25,13 @@ pub use self::rules::{
 };
 pub use self::spec::{
     CheckService, ErrorRateCheck, ExternalChecker, GrayStrategy, IhpaBehavior, IhpaSpec,
-    MetricsCheck, PodsReadyCheck, PortraitProvider, ScalingBehavior, StabilityChecker,
+    MOST_CHECKERS, MOST_METRICS_OF_CHECK, MOST_PROVIDERS, MetricsCheck, PodsReadyCheck,
+    PortraitProvider, ScalingBehavior, StabilityChecker,
 };
 pub use self::status::{
     CheckerStatus, Counts, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
     StabilityStatus,
 };
-
-/// The most providers of one object.
-pub const MOST_PROVIDERS: usize = 16;
-
-/// The most stability checks of one object.
-pub const MOST_CHECKERS: usize = 8;
-
-/// The most metrics of one stability check.
-pub const MOST_METRICS_OF_CHECK: usize = 8;
 
 /// An IntelligentHorizontalPodAutoscaler as it is watched.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -49,6 +49,24 @@ pub fn from_slice<T: DeserializeOwned>(body: &[u8]) -> Result<T, ParseError> {
     })
 }
 
+/// The merge patch that makes `after` of `before`: what is in the one and not in the other is null.
+pub(super) fn merge_patch(
+    before: &serde_json::Value,
+    after: &serde_json::Value,
+) -> serde_json::Value {
+    let (Some(old), Some(new)) = (before.as_object(), after.as_object()) else {
+        return after.clone();
+    };
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    let gone = gone.map(|key| (key.clone(), serde_json::Value::Null));
+    let kept = new.iter().filter_map(|(key, value)| match old.get(key) {
+        Some(before) if before == value => None,
+        Some(before) => Some((key.clone(), merge_patch(before, value))),
+        None => Some((key.clone(), value.clone())),
+    });
+    gone.chain(kept).collect()
+}
+
 /// The default where the value is `null`; use with `#[serde(default)]`.
 pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where

@@ -1,6 +1,7 @@
-//! From the manifests of other products that scale by the calendar to CronHPAs.
+//! From the manifests of other products to Evenkeel's: of those that scale by the calendar to CronHPAs, of
+//! Kapacity to the kinds of the same names.
 //!
-//! What a manifest says and a CronHPA does otherwise is told in a note; what it says and a CronHPA cannot
+//! What a manifest says and Evenkeel does otherwise is told in a note; what it says and Evenkeel cannot
 //! do is refused, with its place, rather than changed in silence. A field that is not known here counts
 //! as such.
 
@@ -17,14 +18,13 @@ pub use self::converted::{Circumstances, MigrateError, Migrated};
 
 /// The manifests that are converted, for messages.
 pub const ACCEPTED: &str = "a CronHPA of vke.volcengine.com/v1alpha1, a CronHorizontalPodAutoscaler of \
-    autoscaling.alibabacloud.com/v1beta1, an IntelligentHorizontalPodAutoscaler of \
-    autoscaling.kapacitystack.io/v1alpha1 with a Cron portrait, or a ScaledObject of keda.sh/v1alpha1 \
-    with cron triggers";
+    autoscaling.alibabacloud.com/v1beta1, an IntelligentHorizontalPodAutoscaler or a HorizontalPortrait \
+    of autoscaling.kapacitystack.io/v1alpha1, or a ScaledObject of keda.sh/v1alpha1 with cron triggers";
 
 /// Converts a manifest; `None` for one of another kind.
 ///
 /// # Errors
-/// The first thing in it that a CronHPA cannot do as it is meant.
+/// The first thing in it that Evenkeel cannot do as it is meant.
 pub fn migrate(
     document: &Value,
     circumstances: &Circumstances<'_>,
@@ -34,7 +34,10 @@ pub fn migrate(
     let convert = match (group, text("kind")) {
         ("vke.volcengine.com", "CronHPA") => volcengine::convert,
         ("autoscaling.alibabacloud.com", "CronHorizontalPodAutoscaler") => aliyun::convert,
-        ("autoscaling.kapacitystack.io", "IntelligentHorizontalPodAutoscaler") => kapacity::convert,
+        ("autoscaling.kapacitystack.io", "IntelligentHorizontalPodAutoscaler") => {
+            kapacity::convert_ihpa
+        }
+        ("autoscaling.kapacitystack.io", "HorizontalPortrait") => kapacity::convert_portrait,
         ("keda.sh", "ScaledObject") => keda::convert,
         _ => return None,
     };

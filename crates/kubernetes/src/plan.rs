@@ -11,6 +11,7 @@ pub mod conditional;
 pub mod deletion_cost;
 pub mod election;
 pub mod event;
+pub mod external_portraits;
 pub mod failed_writes;
 pub mod key_rotation;
 pub mod lanes;

@@ -4,7 +4,9 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::ClusterState;
-use crate::cluster::autoscaling::{ScalingObject, ScalingView, Store, WorkloadKey, WorkloadPods};
+use crate::cluster::autoscaling::{
+    PortraitObjects, ScalingObject, ScalingView, Store, WorkloadKey, WorkloadPods,
+};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::series_query::WorkloadReference;
 
@@ -75,6 +77,12 @@ impl ClusterState {
             name: name.as_str().into(),
         };
         self.scaling().workload_pods(&key)
+    }
+
+    /// The autoscalers by portraits, and the portraits that others make; `None` before they are known.
+    #[must_use]
+    pub fn external_portraits(&self) -> Option<PortraitObjects> {
+        self.scaling().portrait_objects()
     }
 
     pub(super) fn scaling(&self) -> MutexGuard<'_, Store> {

@@ -33,6 +33,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let balances_scale_in = config.is_some_and(|config| config.cluster.balances_scale_in);
     let follows_profiles = config.is_some_and(|config| config.replica_profiles);
     let resizes = config.is_some_and(|config| config.tuning.resizes);
+    let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
     // With another token than one that is made, who may what is its own.
     let asks_kubelets = config
         .and_then(|config| config.metrics.kubelet.as_ref())
@@ -43,6 +44,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             && (!right.for_scale_in_balance || balances_scale_in)
             && (!right.for_replica_profiles || follows_profiles)
             && (!right.for_in_place_tuning || resizes)
+            && (!right.for_external_algorithms || runs_external_algorithms)
             && is_asked_for_its_group(right, evidence)
             && (!is_for_metrics(right) || evidence.authenticates_metrics())
             && (!is_for_kubelets(right) || asks_kubelets)
@@ -137,6 +139,8 @@ fn file(right: &Right) -> &'static str {
         "deploy/components/replica-profiles/rbac.yaml"
     } else if right.for_in_place_tuning {
         "deploy/components/in-place-tuning/rbac.yaml"
+    } else if right.for_external_algorithms {
+        "deploy/components/external-algorithms/rbac.yaml"
     } else if right.for_second_scheduler {
         "deploy/components/second-scheduler/rbac.yaml"
     } else {

@@ -67,6 +67,7 @@ fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + us
             for_external_metrics: access.need == Need::ExternalMetrics,
             for_metrics_provider: access.need == Need::MetricsProvider,
             for_custom_kinds: access.need == Need::CustomKinds,
+            for_external_algorithms: access.need == Need::ExternalAlgorithms,
             allowed: false,
         })
     })

@@ -12,8 +12,7 @@ mod provider;
 use evenkeel_core::scaling::Bounds;
 
 use super::rules::{IhpaRules, ScaleMode};
-use super::spec::IhpaSpec;
-use super::{MOST_CHECKERS, MOST_PROVIDERS};
+use super::spec::{IhpaSpec, MOST_CHECKERS, MOST_PROVIDERS};
 use crate::cron_hpa::ScaledRef;
 
 pub use self::error::IhpaError;

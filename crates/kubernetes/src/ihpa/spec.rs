@@ -9,6 +9,15 @@ use crate::cron_hpa::ScaledRef;
 use crate::portrait_data::{CronData, StaticData};
 use crate::portrait_spec::PortraitSpec;
 
+/// The most providers of one object.
+pub const MOST_PROVIDERS: usize = 16;
+
+/// The most stability checks of one object.
+pub const MOST_CHECKERS: usize = 8;
+
+/// The most metrics of one stability check.
+pub const MOST_METRICS_OF_CHECK: usize = 8;
+
 /// The spec of an IntelligentHorizontalPodAutoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -37,6 +37,7 @@ pub struct IhpaStatus {
 /// Replicas by the states of their Pods.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
+#[allow(clippy::struct_field_names)] // they are the API's
 pub struct Counts {
     pub online_replicas: i32,
     pub cutoff_replicas: i32,

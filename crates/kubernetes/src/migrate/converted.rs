@@ -33,7 +33,7 @@ impl MigrateError {
 /// A manifest of another product, converted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migrated {
-    /// The CronHPA.
+    /// The object of Evenkeel's.
     pub manifest: Value,
     /// What to know of it, a sentence each.
     pub notes: Vec<String>,
@@ -58,26 +58,9 @@ impl Converted {
     pub(super) fn finish(self, document: &Value) -> Result<Migrated, MigrateError> {
         let Self { spec, notes } = self;
         check(&spec).map_err(|error| MigrateError::new("as a CronHPA", error.to_string()))?;
-        let mut metadata = json!({});
-        for key in ["name", "namespace", "labels", "annotations"] {
-            let value = &document["metadata"][key];
-            if !value.is_null() {
-                metadata[key] = value.clone();
-            }
-        }
-        if let Some(annotations) = metadata["annotations"].as_object_mut() {
-            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-        }
-        let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
-        if let Some(fields) = metadata.as_object_mut() {
-            fields.retain(|_, value| !value.is_null() && !empty(value));
-        }
-        let manifest = json!({
-            "apiVersion": Kind::CronHpa.api_version(),
-            "kind": Kind::CronHpa.as_str(),
-            "metadata": metadata,
-            "spec": spec,
-        });
+        let spec = serde_json::to_value(spec);
+        let spec = spec.map_err(|error| MigrateError::new("spec", error.to_string()))?;
+        let manifest = manifest(Kind::CronHpa, spec, document);
         Ok(Migrated { manifest, notes })
     }
 
@@ -102,6 +85,31 @@ impl Converted {
         }
         self
     }
+}
+
+/// The manifest of a kind of Evenkeel's, with the name, the labels and the annotations of the one that it
+/// comes from.
+pub(super) fn manifest(kind: Kind, spec: Value, document: &Value) -> Value {
+    let mut metadata = json!({});
+    for key in ["name", "namespace", "labels", "annotations"] {
+        let value = &document["metadata"][key];
+        if !value.is_null() {
+            metadata[key] = value.clone();
+        }
+    }
+    if let Some(annotations) = metadata["annotations"].as_object_mut() {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+    let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && !empty(value));
+    }
+    json!({
+        "apiVersion": kind.api_version(),
+        "kind": kind.as_str(),
+        "metadata": metadata,
+        "spec": spec,
+    })
 }
 
 /// What holds for every product whose runs set bounds or replicas for good.

@@ -1,140 +1,109 @@
-//! The Cron portraits of Kapacity's IntelligentHorizontalPodAutoscaler,
+//! Kapacity's IntelligentHorizontalPodAutoscaler and HorizontalPortrait,
 //! `autoscaling.kapacitystack.io/v1alpha1`.
+//!
+//! The fields have the same names here and there, so that a spec is taken over as it is, but for the few that
+//! Evenkeel has not. What its own definition does not know is refused, and what is left is checked as
+//! any object of a user.
 
-use serde_json::Value;
+mod algorithm;
+mod checkers;
 
-use super::converted::{Circumstances, Converted, MigrateError, Migrated};
-use super::document::Fields;
-use crate::cron_hpa::{CronHpaSpec, CronRule};
+use serde_json::{Value, json};
 
-const SPEC: [&str; 8] = [
-    "scaleTargetRef",
-    "paused",
-    "minReplicas",
-    "maxReplicas",
-    "scaleMode",
-    "portraitProviders",
-    "behavior",
-    "stabilityCheckers",
-];
+use self::algorithm::take_algorithm;
+use self::checkers::take_checkers;
+use super::converted::{Circumstances, MigrateError, Migrated, manifest};
+use crate::custom_resources::unknown_fields;
+use crate::horizontal_portrait::HorizontalPortraitSpec;
+use crate::ihpa::{IhpaSpec, check};
+use crate::kinds::Kind;
 
-pub(super) fn convert(
+/// An IntelligentHorizontalPodAutoscaler as one of Evenkeel's.
+pub(super) fn convert_ihpa(
     document: &Value,
     _circumstances: &Circumstances<'_>,
 ) -> Result<Migrated, MigrateError> {
-    let spec = Fields::new("spec", &document["spec"], &SPEC)?;
-    let target = spec.reference("scaleTargetRef")?;
-    let target =
-        target.ok_or_else(|| MigrateError::new(spec.at("scaleTargetRef"), "is missing"))?;
-    let mut portrait = Portrait {
-        bounds: (
-            spec.count("minReplicas")?.unwrap_or(0),
-            spec.count("maxReplicas")?.unwrap_or(i32::MAX),
-        ),
-        crons: Vec::new(),
-        notes: vec![format!(
-            "a portrait sets the replicas of {target} within its bounds; a CronHPA sets them too, and where a \
-             HorizontalPodAutoscaler scales it, which is not made from this manifest, raises the bounds of \
-             that: there are at least the replicas of a window then"
-        )],
-    };
-    for (place, provider) in spec.list("portraitProviders")?.iter().enumerate() {
-        portrait.take(&spec.at(&format!("portraitProviders[{place}]")), provider)?;
-    }
-    for field in ["behavior", "stabilityCheckers"] {
-        if !spec.get(field).is_null() {
-            let note = format!(
-                "{} is not carried over: it is no part of the calendar",
-                spec.at(field)
-            );
-            portrait.notes.push(note);
+    let mut spec = document["spec"].clone();
+    let mut notes = vec![
+        "where windows of a Cron portrait overlap, the larger holds; Kapacity takes it for an error".to_owned(),
+        "a portrait that fails leaves the others standing; in Kapacity one that fails holds up all".to_owned(),
+    ];
+    let providers = spec["portraitProviders"].as_array_mut();
+    for (place, provider) in providers.into_iter().flatten().enumerate() {
+        let path = format!("spec.portraitProviders[{place}].dynamic");
+        if provider["dynamic"].is_object() {
+            take_algorithm(&path, &mut provider["dynamic"], &mut notes);
         }
     }
-    let preview = spec
-        .text("scaleMode")?
-        .is_some_and(|mode| mode == "Preview");
-    if preview {
-        let message = "Preview scales nothing, and a CronHPA has no such mode; accepted: Auto";
-        return Err(MigrateError::new(spec.at("scaleMode"), message));
-    }
-    if portrait.crons.is_empty() {
-        let message = "holds no portrait of type Cron, and there is nothing to convert";
-        return Err(MigrateError::new(spec.at("portraitProviders"), message));
-    }
-    let converted = Converted {
-        spec: CronHpaSpec {
-            scale_target_ref: target,
-            crons: portrait.crons,
-            suspend: spec.flag("paused")?.filter(|paused| *paused),
-            ..CronHpaSpec::default()
-        },
-        notes: portrait.notes,
-    };
-    converted.finish(document)
+    take_checkers(&mut spec, &mut notes);
+    refuse_external(
+        &spec["behavior"]["replicaProfile"],
+        "spec.behavior.replicaProfile",
+    )?;
+    let migrated = finish(Kind::Ihpa, spec, notes, document)?;
+    let spec: IhpaSpec = read(&migrated.manifest["spec"])?;
+    check(&spec).map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
+    Ok(migrated)
 }
 
-struct Portrait {
-    bounds: (i32, i32),
-    crons: Vec<CronRule>,
+/// A HorizontalPortrait as one of Evenkeel's.
+pub(super) fn convert_portrait(
+    document: &Value,
+    _circumstances: &Circumstances<'_>,
+) -> Result<Migrated, MigrateError> {
+    let mut spec = document["spec"].clone();
+    let mut notes = vec![
+        "the HorizontalPortraits of an autoscaler are made where they are missing: this one is only \
+         needed where something in it is not in the autoscaler"
+            .to_owned(),
+    ];
+    take_algorithm("spec", &mut spec, &mut notes);
+    let migrated = finish(Kind::HorizontalPortrait, spec, notes, document)?;
+    let mut migrated = migrated;
+    let spec: HorizontalPortraitSpec = read(&migrated.manifest["spec"])?;
+    if spec.portrait.is_built_in() {
+        migrated.notes.push(
+            "nobody reads it: portraits by the load as it is, and by Evenkeel's own forecasts, are made in the \
+             autoscaler itself and stand in its status"
+                .to_owned(),
+        );
+    } else if spec.portrait.external_generator_name.is_none() {
+        let checked = crate::portrait_job::check(&spec.portrait);
+        checked.map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
+    }
+    Ok(migrated)
+}
+
+/// What others are to do for a ReplicaProfile, which Kapacity declares and does not do either.
+pub(super) fn refuse_external(behavior: &Value, path: &str) -> Result<(), MigrateError> {
+    for field in ["podSorter", "podTrafficController"] {
+        if behavior[field]["type"] == "External" {
+            let message = "External is done by nobody, in Kapacity neither, and cannot be carried over; leave it out";
+            return Err(MigrateError::new(format!("{path}.{field}.type"), message));
+        }
+    }
+    Ok(())
+}
+
+fn read<T: serde::de::DeserializeOwned>(spec: &Value) -> Result<T, MigrateError> {
+    serde_json::from_value(spec.clone())
+        .map_err(|error| MigrateError::new("spec", error.to_string()))
+}
+
+/// The manifest, unless something in it would be dropped.
+pub(super) fn finish(
+    kind: Kind,
+    spec: Value,
     notes: Vec<String>,
-}
-
-impl Portrait {
-    fn take(&mut self, path: &str, provider: &Value) -> Result<(), MigrateError> {
-        let known = ["type", "priority", "static", "cron", "dynamic"];
-        let provider = Fields::new(path, provider, &known)?;
-        let kind = provider.required("type")?;
-        if kind != "Cron" {
-            let note =
-                format!("{path} of type {kind} is not carried over: it is no part of the calendar");
-            self.notes.push(note);
-            return Ok(());
-        }
-        let cron = Fields::new(provider.at("cron"), provider.get("cron"), &["crons"])?;
-        for (place, one) in cron.list("crons")?.iter().enumerate() {
-            let rule = self.rule(&cron.at(&format!("crons[{place}]")), one)?;
-            self.crons.push(rule);
-        }
-        Ok(())
+    document: &Value,
+) -> Result<Migrated, MigrateError> {
+    let manifest = manifest(kind, spec, document);
+    let known = json!({"spec": manifest["spec"]});
+    if let Some(path) = unknown_fields(kind, &known).into_iter().next() {
+        return Err(MigrateError::new(
+            path,
+            "is not known here and would be lost",
+        ));
     }
-
-    fn rule(&mut self, path: &str, one: &Value) -> Result<CronRule, MigrateError> {
-        let known = [
-            "name",
-            "description",
-            "timeZone",
-            "start",
-            "end",
-            "replicas",
-        ];
-        let one = Fields::new(path, one, &known)?;
-        let replicas = one.count("replicas")?;
-        let replicas =
-            replicas.ok_or_else(|| MigrateError::new(one.at("replicas"), "is missing"))?;
-        let (min, max) = self.bounds;
-        let held = replicas.min(max).max(min);
-        if held != replicas {
-            let note = format!(
-                "{}: {replicas} is {held} within the bounds of {min} to {max}",
-                one.at("replicas")
-            );
-            self.notes.push(note);
-        }
-        if one.text("description")?.is_some() {
-            let note = format!(
-                "{} is left out: a cron has its name alone",
-                one.at("description")
-            );
-            self.notes.push(note);
-        }
-        Ok(CronRule {
-            name: Some(one.required("name")?),
-            start: Some(one.required("start")?),
-            end: Some(one.required("end")?),
-            replicas: Some(held),
-            // Kapacity's own default.
-            time_zone: Some(one.text("timeZone")?.unwrap_or_else(|| "UTC".to_owned())),
-            ..CronRule::default()
-        })
-    }
+    Ok(Migrated { manifest, notes })
 }

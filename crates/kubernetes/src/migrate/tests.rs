@@ -1,4 +1,6 @@
-//! Manifests of other products, each beside the CronHPA that it becomes.
+//! Manifests of other products, each beside what it becomes.
+
+mod kapacity;
 
 use serde_json::{Value, json};
 
@@ -145,57 +147,6 @@ fn jobs_of_aliyun_without_a_calendar_are_refused() {
     let mut document = job("0 0 8 * * *");
     document["spec"]["excludeDates"] = json!(["0 0 8 * * *"]);
     assert!(refused(&document).contains("spec.excludeDates[0]"));
-}
-
-#[test]
-fn cron_portraits_of_kapacity_become_windows() {
-    let document = json!({
-        "apiVersion": "autoscaling.kapacitystack.io/v1alpha1",
-        "kind": "IntelligentHorizontalPodAutoscaler",
-        "metadata": {"name": "web"},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "paused": true, "minReplicas": 2, "maxReplicas": 10,
-            "portraitProviders": [
-                {"type": "Static", "priority": 1, "static": {"replicas": 2}},
-                {"type": "Cron", "priority": 2, "cron": {"crons": [
-                    {"name": "day", "description": "office", "timeZone": "Asia/Shanghai",
-                        "start": "0 8 * * *", "end": "0 18 * * *", "replicas": 12},
-                    {"name": "night", "start": "0 22 * * *", "end": "0 6 * * *", "replicas": 1},
-                ]}},
-            ],
-            "behavior": {"scaleDown": {"disabled": true}},
-        },
-    });
-    let found = migrated(&document, None);
-    assert_eq!(
-        found.manifest["spec"],
-        json!({
-            "scaleTargetRef": document["spec"]["scaleTargetRef"],
-            "suspend": true,
-            "crons": [
-                {"name": "day", "timeZone": "Asia/Shanghai", "start": "0 8 * * *",
-                    "end": "0 18 * * *", "replicas": 10},
-                {"name": "night", "timeZone": "UTC", "start": "0 22 * * *", "end": "0 6 * * *",
-                    "replicas": 2},
-            ],
-        })
-    );
-    for told in [
-        "portraitProviders[0] of type Static",
-        "12 is 10 within the bounds",
-        "1 is 2 within the bounds",
-        "spec.behavior is not carried over",
-        "description is left out",
-    ] {
-        assert!(has_note(&found, told), "{told}: {:#?}", found.notes);
-    }
-    let mut preview = document.clone();
-    preview["spec"]["scaleMode"] = json!("Preview");
-    assert!(refused(&preview).contains("spec.scaleMode"));
-    let mut none = document;
-    none["spec"]["portraitProviders"] = json!([]);
-    assert!(refused(&none).contains("nothing to convert"));
 }
 
 #[test]

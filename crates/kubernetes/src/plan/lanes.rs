@@ -38,6 +38,7 @@ impl Lane {
             Purpose::MirrorNamespace
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
+            | Purpose::Portrait
             | Purpose::OverloadTaint
             | Purpose::PodState
             | Purpose::Restore => Self::Acts,

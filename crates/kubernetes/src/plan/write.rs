@@ -97,6 +97,8 @@ pub enum Purpose {
     ScalingStatus,
     /// A user is told of what was decided for a target.
     ScalingEvent,
+    /// A HorizontalPortrait, or the CronJob that makes one, follows what names it.
+    Portrait,
     /// An overloaded node is tainted, or a taint is taken away.
     OverloadTaint,
     /// An Event tells of a taint that was set or taken away.
@@ -132,6 +134,7 @@ impl Purpose {
             Self::Restore => "restore",
             Self::ScalingStatus => "scaling_status",
             Self::ScalingEvent => "scaling_event",
+            Self::Portrait => "portrait",
             Self::OverloadTaint => "overload_taint",
             Self::OverloadEvent => "overload_event",
             Self::DeletionCost => "deletion_cost",

@@ -16,6 +16,9 @@ use crate::excerpt::excerpt;
 /// The characters of a damaged text that are repeated.
 const EXCERPT: usize = 60;
 
+/// Beyond it, not every whole number has a float of its own.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// A ConfigMap that holds no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResultError {
@@ -96,8 +99,6 @@ fn whole(number: &Value) -> Option<i64> {
     if let Some(whole) = number.as_i64() {
         return Some(whole);
     }
-    // Beyond it, not every whole number has a float of its own.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = number.as_f64().filter(|float| float.abs() <= EXACT)?;
     let is_whole = float.trunc().total_cmp(&float).is_eq();
     is_whole.then(|| evenkeel_core::units::i64_nearest(float))

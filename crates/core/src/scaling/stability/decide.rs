@@ -73,7 +73,12 @@ pub fn measured_after(heading: Option<&Heading>, hold: Option<&Hold>) -> Option<
 #[must_use]
 pub fn decide(checks: &Checks<'_>, before: Option<&Hold>) -> Decided {
     let Some(heading) = checks.heading else {
-        return Decided::going_on(Command::Proceed, None);
+        // A target that comes and goes gets round no cool-down.
+        let hold = before.filter(|hold| checks.now < hold.idles_until());
+        return Decided {
+            hold: hold.cloned(),
+            ..Decided::going_on(Command::Proceed, None)
+        };
     };
     let before = before.filter(|hold| hold.direction == heading.direction);
     if let Some(hold) = before

@@ -51,11 +51,15 @@ impl Hold {
     /// The end of the cool-down, where nothing fails until then.
     #[must_use]
     pub fn ends(&self) -> Option<Timestamp> {
-        let passes_since = self.passes_since?;
-        Some(
-            passes_since
-                .checked_add(self.cool_down)
-                .unwrap_or(Timestamp::MAX),
-        )
+        self.passes_since.map(|since| self.cooled_down(since))
+    }
+
+    /// The end of the cool-down while nobody wants the change that it holds.
+    pub(super) fn idles_until(&self) -> Timestamp {
+        self.cooled_down(self.passes_since.unwrap_or(self.since))
+    }
+
+    fn cooled_down(&self, since: Timestamp) -> Timestamp {
+        since.checked_add(self.cool_down).unwrap_or(Timestamp::MAX)
     }
 }

@@ -258,7 +258,12 @@ fn a_turn_ends_a_hold_and_the_first_step_asks_nobody() {
     let turned = decide(&checks(heading(Direction::Up, None)), held.hold.as_ref());
     assert_eq!((turned.command, turned.hold), (Command::Proceed, None));
     let idle = decide(&checks(None), held.hold.as_ref());
-    assert_eq!((idle.command, idle.hold), (Command::Proceed, None));
+    assert_eq!((idle.command, &idle.hold), (Command::Proceed, &held.hold));
+    let later = Checks {
+        now: at(110),
+        ..checks(None)
+    };
+    assert_eq!(decide(&later, idle.hold.as_ref()).hold, None, "cooled down");
     let rolled_back = decide(&checks(heading(Direction::Down, None)), held.hold.as_ref());
     assert_eq!(rolled_back.command, Command::RollBack);
     let checks = Checks {

@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::error::{IhpaError, Problem, at};
 use super::metrics;
 use crate::autoscaler::ObservedMetric;
-use crate::ihpa::MOST_METRICS_OF_CHECK;
 use crate::ihpa::rules::{CheckRule, Criterion, Endpoint, ExternalCheck};
 use crate::ihpa::spec::{
-    CheckService, ErrorRateCheck, ExternalChecker, MetricsCheck, PodsReadyCheck, StabilityChecker,
+    CheckService, ErrorRateCheck, ExternalChecker, MOST_METRICS_OF_CHECK, MetricsCheck,
+    PodsReadyCheck, StabilityChecker,
 };
 use crate::load_query::promql;
 

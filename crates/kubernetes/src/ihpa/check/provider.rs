@@ -52,7 +52,7 @@ pub(super) fn all(path: &str, written: &[PortraitProvider]) -> Result<Vec<Provid
             source,
         });
     }
-    one_set_of_metrics(path, written, &providers)?;
+    one_set_of_metrics(path, &providers)?;
     Ok(providers)
 }
 
@@ -211,11 +211,7 @@ fn predictive(path: &str, spec: &PortraitSpec) -> Result<Predictive, IhpaError> 
 
 /// Refuses a forecast of other metrics than those that the reactive portrait scales by: a target has one set of
 /// loads, and a forecast of more would scale by what nobody reacts to.
-fn one_set_of_metrics(
-    path: &str,
-    written: &[PortraitProvider],
-    providers: &[Provider],
-) -> Result<(), IhpaError> {
+fn one_set_of_metrics(path: &str, providers: &[Provider]) -> Result<(), IhpaError> {
     let reactive = providers.iter().find_map(|one| match &one.source {
         Source::Reactive(reactive) => Some(&reactive.metrics),
         _ => None,
@@ -223,7 +219,6 @@ fn one_set_of_metrics(
     let Some(reactive) = reactive else {
         return Ok(());
     };
-    debug_assert_eq!(written.len(), providers.len());
     for (place, one) in providers.iter().enumerate() {
         if let Source::Predictive(Predictive {
             metrics: Some(metrics),

@@ -122,16 +122,31 @@ fn checks_are_named_and_hold_their_bounds_in_thousandths() {
     assert_eq!(external.endpoint, Endpoint::Service { name, port, path });
 }
 
+/// The error of the spec with another value at a place below a provider.
+fn provider(place: usize, field: &str, value: Value) -> String {
+    checked(spec(|spec| {
+        let provider = &mut spec["portraitProviders"][place];
+        *provider.pointer_mut(field).unwrap() = value;
+    }))
+    .unwrap_err()
+}
+
+/// The error of the spec with another value at a place.
+fn edited(pointer: &str, value: Value) -> String {
+    checked(spec(|spec| *spec.pointer_mut(pointer).unwrap() = value)).unwrap_err()
+}
+
+fn told(all: &[(String, &str)]) {
+    for (error, words) in all {
+        assert!(error.contains(words), "{error} has not {words}");
+    }
+}
+
 #[test]
-fn what_is_wrong_is_named_with_its_place() {
-    let provider = |place: usize, field: &str, value: Value| {
-        checked(spec(|spec| {
-            let provider = &mut spec["portraitProviders"][place];
-            *provider.pointer_mut(field).unwrap() = value;
-        }))
-        .unwrap_err()
-    };
-    for (error, words) in [
+fn what_is_wrong_with_a_provider_is_named_with_its_place() {
+    let odd = json!({"scaleUp": {"selectPolicy": "x"}});
+    let no_job = json!({"portraitType": "Burst", "algorithm": {"type": "ExternalJob"}});
+    told(&[
         (
             provider(0, "/type", json!("Cron")),
             "spec.portraitProviders[0]: \"Cron\"",
@@ -145,11 +160,7 @@ fn what_is_wrong_is_named_with_its_place() {
             "spec.portraitProviders[3].dynamic.metrics[0]: accepted",
         ),
         (
-            provider(
-                3,
-                "/dynamic/algorithm/kubeHPA/behavior",
-                json!({"scaleUp": {"selectPolicy": "x"}}),
-            ),
+            provider(3, "/dynamic/algorithm/kubeHPA/behavior", odd),
             "spec.portraitProviders[3].dynamic.algorithm.kubeHPA.behavior: accepted",
         ),
         (
@@ -177,20 +188,16 @@ fn what_is_wrong_is_named_with_its_place() {
             "forecast.traffic: is missing",
         ),
         (
-            provider(
-                5,
-                "/dynamic",
-                json!({"portraitType": "Burst", "algorithm": {"type": "ExternalJob"}}),
-            ),
+            provider(5, "/dynamic", no_job),
             "spec.portraitProviders[5].dynamic.algorithm.externalJob: accepted",
         ),
-    ] {
-        assert!(error.contains(words), "{error} has not {words}");
-    }
-    let edited = |pointer: &str, value: Value| {
-        checked(spec(|spec| *spec.pointer_mut(pointer).unwrap() = value)).unwrap_err()
-    };
-    for (error, words) in [
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_the_rest_is_named_with_its_place() {
+    let steps = "/behavior/scaleUp/grayStrategy";
+    told(&[
         (
             edited("/minReplicas", json!(11)),
             "spec.minReplicas: 11 to 10 replicas",
@@ -204,7 +211,7 @@ fn what_is_wrong_is_named_with_its_place() {
             "spec.portraitProviders: there are 0",
         ),
         (
-            edited("/behavior/scaleUp/grayStrategy/grayState", json!("Cutoff")),
+            edited(&format!("{steps}/grayState"), json!("Cutoff")),
             "spec.behavior.scaleUp.grayStrategy.grayState: \"Cutoff\"",
         ),
         (
@@ -212,10 +219,7 @@ fn what_is_wrong_is_named_with_its_place() {
             "changePercent: 0 is not",
         ),
         (
-            edited(
-                "/behavior/scaleUp/grayStrategy/changeIntervalSeconds",
-                json!(0),
-            ),
+            edited(&format!("{steps}/changeIntervalSeconds"), json!(0)),
             "changeIntervalSeconds: 0",
         ),
         (
@@ -238,9 +242,7 @@ fn what_is_wrong_is_named_with_its_place() {
             edited("/stabilityCheckers/3/external/service", Value::Null),
             "external: is missing",
         ),
-    ] {
-        assert!(error.contains(words), "{error} has not {words}");
-    }
+    ]);
 }
 
 #[test]

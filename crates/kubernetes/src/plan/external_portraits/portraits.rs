@@ -1,0 +1,137 @@
+//! The HorizontalPortraits that autoscalers name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::observed::Observed;
+use crate::horizontal_portrait::{
+    CheckedHorizontalPortrait, HorizontalPortraitSpec, portrait_name,
+};
+use crate::ihpa::{CheckedIhpa, Ihpa, Source};
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::object_ref::ObjectRef;
+use crate::plan::{Operation, Purpose, Write};
+
+/// Makes those that are missing, and keeps in line those that belong to their autoscaler.
+pub(super) fn plan(observed: &Observed<'_>) -> Vec<Write> {
+    let known: HashMap<_, _> = observed
+        .portraits
+        .iter()
+        .map(|one| (key(&one.object.metadata), one))
+        .collect();
+    let mut writes = Vec::new();
+    for ihpa in observed.ihpas {
+        for (name, spec) in named_by(ihpa) {
+            let (Some(namespace), _) = key(&ihpa.object.metadata) else {
+                continue;
+            };
+            let write = match known.get(&(Some(namespace), Some(name.as_str()))) {
+                None => Some(create(&ihpa.object, namespace, &name, &spec)),
+                Some(portrait) => update(&ihpa.object, portrait, &spec),
+            };
+            writes.extend(write);
+        }
+    }
+    writes
+}
+
+/// False for a HorizontalPortrait whose autoscaler is there and does not name it any more.
+pub(super) fn is_asked_for(
+    portrait: &CheckedHorizontalPortrait,
+    ihpas: &[Arc<CheckedIhpa>],
+) -> bool {
+    let metadata = &portrait.object.metadata;
+    let owner = metadata.controller();
+    let Some(owner) = owner.filter(|owner| Kind::Ihpa.is(&owner.api_version, &owner.kind)) else {
+        return true;
+    };
+    let is_owner =
+        |ihpa: &&Arc<CheckedIhpa>| ihpa.object.metadata.uid.as_deref() == Some(owner.uid.as_str());
+    let Some(ihpa) = ihpas.iter().find(is_owner) else {
+        return true;
+    };
+    let name = metadata.name.as_deref();
+    ihpa.rules().is_err() || named_by(ihpa).any(|(named, _)| Some(named.as_str()) == name)
+}
+
+/// The names and specs of those that an autoscaler names.
+fn named_by(ihpa: &CheckedIhpa) -> impl Iterator<Item = (String, HorizontalPortraitSpec)> + '_ {
+    let spec = &ihpa.object.spec;
+    let name = ihpa.object.metadata.name.as_deref().unwrap_or_default();
+    let providers = ihpa.rules().ok().map(|rules| &rules.providers);
+    let pairs = providers
+        .into_iter()
+        .flatten()
+        .zip(&spec.portrait_providers);
+    pairs.filter_map(move |(provider, written)| {
+        let Source::External { portrait_type } = &provider.source else {
+            return None;
+        };
+        let spec = HorizontalPortraitSpec {
+            scale_target_ref: spec.scale_target_ref.clone(),
+            portrait: written.dynamic.clone()?,
+        };
+        Some((portrait_name(name, portrait_type), spec))
+    })
+}
+
+fn key(metadata: &Meta) -> (Option<&str>, Option<&str>) {
+    (metadata.namespace.as_deref(), metadata.name.as_deref())
+}
+
+fn create(ihpa: &Ihpa, namespace: &str, name: &str, spec: &HorizontalPortraitSpec) -> Write {
+    let kind = Kind::HorizontalPortrait;
+    let body = json!({
+        "apiVersion": kind.api_version(),
+        "kind": kind.as_str(),
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "ownerReferences": [owner(ihpa)],
+        },
+        "spec": spec,
+    });
+    Write::new(
+        Purpose::Portrait,
+        ObjectRef::in_namespace(kind, namespace, name),
+        Operation::Create(body),
+    )
+}
+
+fn owner(ihpa: &Ihpa) -> Value {
+    json!({
+        "apiVersion": Kind::Ihpa.api_version(),
+        "kind": Kind::Ihpa.as_str(),
+        "name": ihpa.metadata.name,
+        "uid": ihpa.metadata.uid,
+        "controller": true,
+    })
+}
+
+/// The spec of one that belongs to this autoscaler, where it is another; one that somebody else has made is his.
+fn update(
+    ihpa: &Ihpa,
+    portrait: &CheckedHorizontalPortrait,
+    spec: &HorizontalPortraitSpec,
+) -> Option<Write> {
+    let metadata = &portrait.object.metadata;
+    let is_its = metadata.controller()?.uid == ihpa.metadata.uid.as_deref()?;
+    if !is_its || portrait.object.spec == *spec {
+        return None;
+    }
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let before = serde_json::to_value(&portrait.object.spec).ok()?;
+    let after = serde_json::to_value(spec).ok()?;
+    let body = json!({
+        "metadata": {"resourceVersion": metadata.resource_version},
+        "spec": crate::json::merge_patch(&before, &after),
+    });
+    Some(Write::new(
+        Purpose::Portrait,
+        ObjectRef::in_namespace(Kind::HorizontalPortrait, namespace, name),
+        Operation::Merge(body),
+    ))
+}

@@ -1,0 +1,101 @@
+//! The status of a HorizontalPortrait whose portrait a job makes.
+
+use jiff::Timestamp;
+
+use super::jobs::JobProblem;
+use super::observed::{Found, result_name};
+use crate::condition::{Condition, settle};
+use crate::horizontal_portrait::{
+    CheckedHorizontalPortrait, HorizontalPortraitStatus, PORTRAIT_GENERATED,
+};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::plan::{Operation, Purpose, Write};
+use crate::portrait_data::{PortraitData, read_result};
+
+/// The data that there are, and what is wrong with what was found.
+struct Read {
+    data: Option<PortraitData>,
+    condition: Condition,
+}
+
+/// The write of the status, where it is another.
+pub(super) fn plan(
+    portrait: &CheckedHorizontalPortrait,
+    found: &Found,
+    problem: Option<&JobProblem>,
+    now: Timestamp,
+) -> Option<Write> {
+    let object = &portrait.object;
+    let metadata = &object.metadata;
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let default = HorizontalPortraitStatus::default();
+    let before = object.status.as_ref().unwrap_or(&default);
+    let Read { data, condition } = read(name, found, problem, before, now);
+    let others = before.conditions.iter();
+    let others = others.filter(|one| one.kind != PORTRAIT_GENERATED).cloned();
+    let mut conditions = vec![condition];
+    settle(&mut conditions, &before.conditions, now);
+    conditions.extend(others);
+    let status = HorizontalPortraitStatus {
+        observed_generation: metadata.generation,
+        portrait_data: data,
+        conditions,
+    };
+    if status == *before {
+        return None;
+    }
+    let before = serde_json::to_value(before).ok()?;
+    let after = serde_json::to_value(&status).ok()?;
+    let body = serde_json::json!({
+        "metadata": {"resourceVersion": metadata.resource_version},
+        "status": crate::json::merge_patch(&before, &after),
+    });
+    Some(Write::new(
+        Purpose::ScalingStatus,
+        ObjectRef::in_namespace(Kind::HorizontalPortrait, namespace, name).status(),
+        Operation::Merge(body),
+    ))
+}
+
+fn read(
+    name: &str,
+    found: &Found,
+    problem: Option<&JobProblem>,
+    before: &HorizontalPortraitStatus,
+    now: Timestamp,
+) -> Read {
+    let kept = |reason: &str, message: String| Read {
+        data: before.portrait_data.clone(),
+        condition: Condition::new(PORTRAIT_GENERATED, false, reason, message),
+    };
+    if let Some(problem) = problem {
+        return kept(problem.reason(), problem.to_string());
+    }
+    let config_map = result_name(name);
+    let Some(result) = &found.result else {
+        let message = format!("the job has not left its result in ConfigMap {config_map} yet");
+        return kept("NoResult", message);
+    };
+    let data = match read_result(result) {
+        Ok(data) => data,
+        Err(error) => return kept(error.reason(), format!("ConfigMap {config_map}: {error}")),
+    };
+    if let Err(error) = data.check("data") {
+        return kept(error.reason(), format!("ConfigMap {config_map}: {error}"));
+    }
+    let condition = match data.expire_time.filter(|end| *end <= now) {
+        Some(end) => {
+            let message = format!("the result in ConfigMap {config_map} has expired at {end:.0}");
+            Condition::new(PORTRAIT_GENERATED, false, "Expired", message)
+        }
+        None => {
+            let message = format!("the portrait is that of ConfigMap {config_map}");
+            Condition::new(PORTRAIT_GENERATED, true, "ResultRead", message)
+        }
+    };
+    Read {
+        data: Some(data),
+        condition,
+    }
+}

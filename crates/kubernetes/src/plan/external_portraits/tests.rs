@@ -1,0 +1,302 @@
+//! What becomes of autoscalers, HorizontalPortraits, jobs and results.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use crate::ihpa::{CheckedIhpa, Ihpa};
+use crate::plan::{Operation, Purpose};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn settings() -> Settings {
+    Settings {
+        own_namespace: "evenkeel-system".to_owned(),
+        runs_jobs: true,
+        most_jobs: 2,
+    }
+}
+
+fn dynamic() -> Value {
+    json!({"portraitType": "Predictive", "algorithm": {"type": "ExternalJob", "externalJob": {
+        "job": {"type": "CronJob", "cronJob": {"template": {"spec": {"schedule": "0/30 * * * *",
+            "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "OnFailure",
+                "containers": [{"name": "algorithm", "image": "example.com/a:1"}]}}}}}}}},
+        "resultSource": {"type": "ConfigMap"}}}})
+}
+
+fn ihpa(dynamic: &Value) -> Arc<CheckedIhpa> {
+    let object = json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "i"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1,
+            "maxReplicas": 9, "portraitProviders": [
+                {"type": "Static", "priority": 0, "static": {"replicas": 1}},
+                {"type": "Dynamic", "priority": 1, "dynamic": dynamic}]},
+    });
+    let object: Ihpa = serde_json::from_value(object).unwrap();
+    Arc::new(CheckedIhpa::new(Arc::new(object), None))
+}
+
+/// A HorizontalPortrait as the API server would have it after a create.
+fn created(body: &Value, uid: &str, status: &Value) -> Arc<CheckedHorizontalPortrait> {
+    let mut object = body.clone();
+    object["metadata"]["uid"] = json!(uid);
+    object["metadata"]["resourceVersion"] = json!("7");
+    object["metadata"]["generation"] = json!(1);
+    object["status"] = status.clone();
+    let object: HorizontalPortrait = serde_json::from_value(object).unwrap();
+    Arc::new(CheckedHorizontalPortrait::new(Arc::new(object), None))
+}
+
+/// A world of one autoscaler, and of what was found for its HorizontalPortrait.
+struct World {
+    ihpas: Vec<Arc<CheckedIhpa>>,
+    portraits: Vec<Arc<CheckedHorizontalPortrait>>,
+    found: HashMap<(String, String), Found>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            ihpas: vec![ihpa(&dynamic())],
+            portraits: Vec::new(),
+            found: HashMap::new(),
+        };
+        let writes = world.plan(&settings(), 0);
+        let [write] = &writes[..] else {
+            panic!("{writes:?}")
+        };
+        let Operation::Create(body) = &write.operation else {
+            panic!("{write:?}")
+        };
+        assert_eq!(write.target.name, "web-predictive");
+        world.portraits.push(created(body, "p", &Value::Null));
+        world.find(None, None);
+        world
+    }
+
+    fn find(&mut self, cron_job: Option<Value>, result: Option<[&str; 3]>) {
+        let result = result.map(|[kind, expires, series]| {
+            let data = [
+                ("type", kind),
+                ("expireTime", expires),
+                ("timeSeries", series),
+            ];
+            let data = data.map(|(key, text)| (key.to_owned(), text.to_owned()));
+            BTreeMap::from(data)
+        });
+        let key = ("shop".to_owned(), "web-predictive".to_owned());
+        self.found.insert(key, Found { cron_job, result });
+    }
+
+    fn plan(&self, settings: &Settings, second: i64) -> Vec<Write> {
+        let observed = Observed {
+            ihpas: &self.ihpas,
+            portraits: &self.portraits,
+            found: &self.found,
+        };
+        plan(&observed, settings, at(second))
+    }
+
+    /// The CronJob that is asked for.
+    fn job(&self) -> Value {
+        let writes = self.plan(&settings(), 0);
+        let job = writes.iter().find_map(|write| match &write.operation {
+            Operation::Create(body) if write.target.resource == "cronjobs" => Some(body.clone()),
+            _ => None,
+        });
+        let mut job = job.unwrap();
+        job["metadata"]["resourceVersion"] = json!("3");
+        // What the API server fills in is no change.
+        job["spec"]["successfulJobsHistoryLimit"] = json!(3);
+        job
+    }
+
+    /// The reason of the condition that is written at a second.
+    fn condition(&self, settings: &Settings, second: i64) -> (String, Value) {
+        let writes = self.plan(settings, second);
+        let status = writes
+            .iter()
+            .find(|write| write.purpose == Purpose::ScalingStatus);
+        let Operation::Merge(body) = &status.unwrap().operation else {
+            panic!("{status:?}")
+        };
+        let reason = body["status"]["conditions"][0]["reason"].as_str().unwrap();
+        (reason.to_owned(), body["status"]["portraitData"].clone())
+    }
+}
+
+#[test]
+fn a_portrait_that_an_autoscaler_names_is_made_and_goes_with_it() {
+    let world = World::new();
+    let portrait = &world.portraits[0].object;
+    let owner = portrait.metadata.controller().unwrap();
+    assert_eq!(
+        (owner.kind.as_str(), owner.uid.as_str()),
+        ("IntelligentHorizontalPodAutoscaler", "i")
+    );
+    assert!(portrait.spec.portrait.external_job().is_some());
+    assert!(
+        world
+            .plan(&settings(), 0)
+            .iter()
+            .all(|write| write.target.resource != "horizontalportraits"
+                || write.target.subresource.is_some())
+    );
+}
+
+#[test]
+fn a_portrait_follows_its_autoscaler_and_not_one_that_has_not_made_it() {
+    let mut world = World::new();
+    let mut other = dynamic();
+    other["algorithm"]["config"] = json!({"a": 1});
+    world.ihpas = vec![ihpa(&other)];
+    let patch = |world: &World| {
+        let writes = world.plan(&settings(), 0);
+        writes.into_iter().find(|write| {
+            write.target.resource == "horizontalportraits" && write.target.subresource.is_none()
+        })
+    };
+    let Some(Operation::Merge(body)) = patch(&world).map(|write| write.operation) else {
+        panic!("no patch")
+    };
+    assert_eq!(body["spec"]["algorithm"]["config"], json!({"a": 1}));
+    let mut foreign = serde_json::to_value(&world.portraits[0].object.spec).unwrap();
+    foreign = json!({"metadata": {"name": "web-predictive", "namespace": "shop"}, "spec": foreign});
+    world.portraits = vec![created(&foreign, "p", &Value::Null)];
+    assert_eq!(patch(&world), None);
+}
+
+#[test]
+fn a_job_is_made_once_and_changed_with_its_template_alone() {
+    let mut world = World::new();
+    let job = world.job();
+    let jobs = |world: &World| {
+        let writes = world.plan(&settings(), 0);
+        writes
+            .into_iter()
+            .filter(|write| write.target.resource == "cronjobs")
+            .collect::<Vec<_>>()
+    };
+    world.find(Some(job.clone()), None);
+    assert_eq!(jobs(&world), []);
+    let mut old = job.clone();
+    old["metadata"]["annotations"][crate::portrait_job::TEMPLATE_HASH] = json!("x");
+    old["spec"]["suspend"] = json!(true);
+    world.find(Some(old), None);
+    let [write] = &jobs(&world)[..] else { panic!() };
+    let Operation::Merge(body) = &write.operation else {
+        panic!()
+    };
+    let gone = body["spec"].as_object().unwrap().get("suspend");
+    assert_eq!(gone, Some(&Value::Null), "{body}");
+    assert_eq!(body["metadata"]["resourceVersion"], "3");
+    let mut foreign = job;
+    foreign["metadata"]["ownerReferences"][0]["uid"] = json!("another");
+    world.find(Some(foreign), None);
+    assert_eq!(jobs(&world), []);
+    assert_eq!(world.condition(&settings(), 0).0, "JobConflict");
+}
+
+#[test]
+fn jobs_run_where_they_may_and_so_many() {
+    let world = World::new();
+    for (settings, reason) in [
+        (
+            Settings {
+                runs_jobs: false,
+                ..settings()
+            },
+            "JobsOff",
+        ),
+        (
+            Settings {
+                most_jobs: 0,
+                ..settings()
+            },
+            "TooManyJobs",
+        ),
+        (
+            Settings {
+                own_namespace: "shop".to_owned(),
+                ..settings()
+            },
+            "OwnNamespace",
+        ),
+    ] {
+        let writes = world.plan(&settings, 0);
+        assert!(
+            writes
+                .iter()
+                .all(|write| write.target.resource != "cronjobs"),
+            "{reason}"
+        );
+        assert_eq!(world.condition(&settings, 0).0, reason);
+    }
+}
+
+#[test]
+fn a_job_that_nobody_names_any_more_is_suspended() {
+    let mut world = World::new();
+    let mut job = world.job();
+    world.ihpas = vec![ihpa(
+        &json!({"portraitType": "Reactive", "algorithm": {"type": "KubeHPA"}}),
+    )];
+    world.find(Some(job.clone()), None);
+    let writes = world.plan(&settings(), 0);
+    let Operation::Merge(body) = &writes[0].operation else {
+        panic!("{writes:?}")
+    };
+    assert_eq!(body["spec"], json!({"suspend": true}));
+    job["spec"]["suspend"] = json!(true);
+    world.find(Some(job), None);
+    assert_eq!(world.condition(&settings(), 0).0, "NotNamed");
+}
+
+#[test]
+fn a_result_is_read_once_and_a_damaged_one_leaves_the_one_before() {
+    let mut world = World::new();
+    let job = world.job();
+    let good = [
+        "TimeSeries",
+        "1970-01-01T01:00:00Z",
+        "{\"60\": 3, \"120.0\": 5}",
+    ];
+    world.find(Some(job.clone()), None);
+    assert_eq!(world.condition(&settings(), 0).0, "NoResult");
+    world.find(Some(job.clone()), Some(good));
+    let (reason, data) = world.condition(&settings(), 60);
+    assert_eq!(reason, "ResultRead");
+    assert_eq!(
+        data["timeSeries"]["timeSeries"][1],
+        json!({"timestamp": 120, "replicas": 5})
+    );
+
+    let body = serde_json::to_value(&world.portraits[0].object.spec).unwrap();
+    let body = json!({"spec": body, "metadata": {"name": "web-predictive", "namespace": "shop",
+        "ownerReferences": [{"apiVersion": "autoscaling.evenkeel.dev/v1alpha1",
+            "kind": "IntelligentHorizontalPodAutoscaler", "name": "web", "uid": "i", "controller": true}]}});
+    let status = json!({"observedGeneration": 1, "portraitData": data, "conditions": [
+        {"type": "PortraitGenerated", "status": "True", "reason": "ResultRead",
+            "message": "the portrait is that of ConfigMap web-predictive-result",
+            "lastTransitionTime": at(60)},
+        {"type": "Theirs", "status": "True", "reason": "a", "message": "b", "lastTransitionTime": at(1)}]});
+    world.portraits = vec![created(&body, "p", &status)];
+    assert_eq!(world.plan(&settings(), 90), [], "nothing has changed");
+    assert_eq!(world.condition(&settings(), 3600).0, "Expired");
+    world.find(
+        Some(job),
+        Some(["TimeSeries", "1970-01-01T01:00:00Z", "{\"60\": 3"]),
+    );
+    let (reason, data) = world.condition(&settings(), 90);
+    assert_eq!(
+        (reason.as_str(), data),
+        ("ResultTimeSeries", Value::Null),
+        "the data stay as they are"
+    );
+}

@@ -1,0 +1,39 @@
+//! Autoscalers by portraits and the results of their jobs, which tenants write: a spec is refused or has rules,
+//! and a result that is read makes a portrait, whose value is never below zero. Lines: the spec as JSON, and of a
+//! result the expiry and the series.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::scaling::cron::Agenda;
+use evenkeel_kubernetes::ihpa::{IhpaSpec, Source, check};
+use evenkeel_kubernetes::portrait_data::read_result;
+use jiff::Timestamp;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let mut lines = text.lines();
+    let mut line = || lines.next().unwrap_or_default();
+    let (spec, expires, series) = (line(), line(), line());
+    let at = Timestamp::from_second(1_800_000_000).expect("a time in range");
+    if let Ok(spec) = serde_json::from_str::<IhpaSpec>(spec)
+        && let Ok(rules) = check(&spec)
+    {
+        assert_eq!(rules.providers.len(), spec.portrait_providers.len());
+        for provider in &rules.providers {
+            if let Source::Portrait(portrait) = &provider.source {
+                let value = portrait.at(&mut Agenda::default(), at).value();
+                assert!(value.is_none_or(|value| value.replicas >= 0), "{text:?}");
+            }
+        }
+    }
+    let data = [("type", "TimeSeries"), ("expireTime", expires), ("timeSeries", series)];
+    let data = data.map(|(key, text)| (key.to_owned(), text.to_owned()));
+    if let Ok(data) = read_result(&BTreeMap::from(data))
+        && let Ok(portrait) = data.check("data")
+    {
+        let value = portrait.at(&mut Agenda::default(), at).value();
+        assert!(value.is_none_or(|value| value.replicas >= 0), "{text:?}");
+    }
+});
