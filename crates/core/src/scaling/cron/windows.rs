@@ -30,13 +30,11 @@ pub fn asked(spec: &CronSpec, agenda: &mut Agenda, now: Timestamp) -> Asked {
         let open = agenda.open_window(spec, place, None, now);
         largest = largest.max(open.map(|window| (rule.replicas, window.end)));
     }
-    match largest {
-        Some((replicas, until)) => Asked::Replicas { replicas, until },
-        None => {
-            let next = agenda.next(spec, &CronState::default(), now, 1);
-            Asked::Nothing {
-                until: next.first().map(|next| next.at.timestamp()),
-            }
-        }
+    if let Some((replicas, until)) = largest {
+        return Asked::Replicas { replicas, until };
+    }
+    let next = agenda.next(spec, &CronState::default(), now, 1);
+    Asked::Nothing {
+        until: next.first().map(|next| next.at.timestamp()),
     }
 }
