@@ -133,11 +133,13 @@ async fn told(tenant: &Client) {
     let end = clock::now().as_second();
     let range = format!("start={}&end={end}&step=60", end - 600);
     let question = format!("workload-resource?{WEB}&{range}");
-    let mut list = Value::Null;
-    eventually("the tenant is told the past", async || {
+    let list = eventually("the tenant is told the past", async || {
         let (status, answer) = ask(tenant, "GET", &path("told", &question), &Value::Null).await;
-        list = answer.clone();
-        holds(status == 200, || format!("{status} {answer}"))
+        if status == 200 {
+            Ok(answer)
+        } else {
+            Err(format!("{status} {answer}"))
+        }
     })
     .await;
     assert_eq!(

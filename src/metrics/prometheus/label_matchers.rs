@@ -153,8 +153,10 @@ mod tests {
         ] {
             assert_eq!(of(text).as_deref(), Ok(expected), "{text}");
         }
-        for label in ["__name__=up", "example.com/a=b", "a-b"] {
-            assert!(of(label).is_err(), "{label}");
+        for label in ["__name__", "example.com/a", "a-b", "1a", ""] {
+            let selector = LabelSelector::from_labels([(label, "up")]);
+            let unfit = LabelMatchers::default().selected(&selector);
+            assert_eq!(unfit, Err(UnfitLabel(label.to_owned())));
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn past(request: QueryRequest, limits: RangeLimits) -> Result<Asked, 
     };
     let times = (time("start", start)?, time("end", end)?);
     let step = step.ok_or_else(|| missing("step"))?;
-    if step.nanos.abs() >= 1_000_000_000 {
+    if step.nanos.unsigned_abs() >= 1_000_000_000 {
         return Err(wrong("step"));
     }
     let step = SignedDuration::from_secs(step.seconds)
