@@ -1,8 +1,8 @@
 //! Tuning in place: what the limits of running containers should be by what they use.
 //!
 //! `[CLBP] 4.5` aims at the mean of five one-minute samples, widened or narrowed by an elasticity
-//! ([`target`]). Taken alone that would set limits below what a container has just used, so bounds come
-//! first, each with its reason ([`decide`]). Every ten minutes it is the turn of those Pods of each node
+//! ([`target()`]). Taken alone that would set limits below what a container has just used, so bounds come
+//! first, each with its reason ([`decide()`]). Every ten minutes it is the turn of those Pods of each node
 //! that use the most of it ([`Highest`]), and of no workload that a scaling decision is about
 //! ([`Quiet`]).
 

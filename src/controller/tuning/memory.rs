@@ -21,7 +21,7 @@ const FRESH: SignedDuration = SignedDuration::from_secs(150);
 const LIMITS_HOLD: SignedDuration = SignedDuration::from_mins(1);
 
 /// A Pod by its namespace and name.
-pub(super) type PodNames = (Arc<str>, Arc<str>);
+pub(super) type PodId = (Arc<str>, Arc<str>);
 
 /// A workload by namespace, kind and name.
 pub(super) type WorkloadId = (Arc<str>, &'static str, String);
@@ -82,7 +82,7 @@ impl Memory {
     pub(super) fn take_samples(
         &mut self,
         usage: &[ContainerUsage],
-        pods: &HashMap<PodNames, Arc<ResizablePod>>,
+        pods: &HashMap<PodId, Arc<ResizablePod>>,
     ) {
         let uids: HashSet<&Arc<str>> = pods.values().map(|pod| &pod.uid).collect();
         self.windows.retain(|uid, _| uids.contains(uid));
