@@ -200,9 +200,9 @@ impl Config {
             scheduling,
             scaling,
             tuning,
-            admission,
-            network,
-            disk,
+            admission: _,
+            network: _,
+            disk: _,
             metrics,
             metrics_provider,
             leader_election,
@@ -214,28 +214,18 @@ impl Config {
         check.equal("apiVersion", api_version, API_VERSION);
         check.equal("kind", kind, KIND);
         let max_age = check.duration("metrics.maxAge", &metrics.max_age);
-        let policy = PolicySections {
-            scheduling,
-            admission,
-            network,
-            disk,
-            max_age,
-        };
-        let policy = policy.check(check);
+        let policy = PolicySections::of(&file, max_age).check(check);
         let metrics = metrics.check(max_age, check);
         let leader_election = leader_election.check(check);
         let metrics_provider = metrics_provider.check(check);
+        let has_past = matches!(metrics.source, Source::Prometheus(_));
         let (server, handlers) = server.check(metrics_provider.as_ref(), check);
         Self {
             writes: *writes,
             server,
             handlers,
             certificates: certificates.check(check),
-            scaling: scaling.check(
-                max_age,
-                matches!(metrics.source, Source::Prometheus(_)),
-                check,
-            ),
+            scaling: scaling.check(max_age, has_past, check),
             kinds: scaling.kinds(check),
             tuning: tuning.check(check),
             calendar: scaling.calendar(check),

@@ -137,24 +137,10 @@ impl Watches {
         all.add(Kind::DaemonSet, |kind| {
             objects::<WatchedDaemonSet>(client(), watch(kind))
         });
-        all.add(Kind::ScaledObject, |kind| {
-            discovery::while_served::<WatchedScaledObject>(client(), watch(kind), discovery)
-        });
-        all.add(Kind::CronHpa, |kind| {
-            discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
-        });
-        all.add(Kind::ReplicaProfile, |kind| {
-            discovery::while_served::<WatchedReplicaProfile>(client(), watch(kind), discovery)
-        });
         all.add(Kind::PodDisruptionBudget, |kind| {
             objects::<WatchedDisruptionBudget>(client(), watch(kind))
         });
-        all.add(Kind::Ihpa, |kind| {
-            discovery::while_served::<WatchedIhpa>(client(), watch(kind), discovery)
-        });
-        all.add(Kind::HorizontalPortrait, |kind| {
-            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), discovery)
-        });
+        all.add_defined(client, watch, discovery);
         for scaled in kinds {
             let watch = CustomWatch::new(scaled, client(), state, metrics, discovery);
             all.add_custom(watch);
@@ -168,8 +154,32 @@ impl Watches {
         all
     }
 
+    /// Adds the watches of KEDA's and Evenkeel's own kinds, which not every cluster serves.
+    fn add_defined(
+        &mut self,
+        client: impl Fn() -> Client,
+        watch: impl Fn(Kind) -> Watch,
+        discovery: Duration,
+    ) {
+        self.add(Kind::ScaledObject, |kind| {
+            discovery::while_served::<WatchedScaledObject>(client(), watch(kind), discovery)
+        });
+        self.add(Kind::CronHpa, |kind| {
+            discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
+        });
+        self.add(Kind::ReplicaProfile, |kind| {
+            discovery::while_served::<WatchedReplicaProfile>(client(), watch(kind), discovery)
+        });
+        self.add(Kind::Ihpa, |kind| {
+            discovery::while_served::<WatchedIhpa>(client(), watch(kind), discovery)
+        });
+        self.add(Kind::HorizontalPortrait, |kind| {
+            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), discovery)
+        });
+    }
+
     /// Adds the watch of the objects of a kind that `config` selects, which feeds any picture.
-    pub(crate) fn follow<K, P>(&mut self, client: &Client, config: Config, watched: Watched<'_, P>)
+    pub(crate) fn follow<K, P>(&mut self, client: &Client, config: Config, watched: &Watched<'_, P>)
     where
         P: Picture + Clone + Send + Sync + 'static,
         K: WatchedObject<P>
@@ -185,9 +195,10 @@ impl Watches {
             picture,
             metrics,
         } = watched;
+        let kind = *kind;
         let watch = Watch {
             kind,
-            state: picture.clone(),
+            state: (*picture).clone(),
             metrics: metrics.clone(),
             warned: RateLimited::default(),
         };

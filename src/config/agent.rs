@@ -17,6 +17,8 @@ section! {
     }
 }
 
+const LEAST: &str = "agent.leastLimit";
+
 impl AgentSection {
     pub(super) fn check(&self, check: &mut Checker) -> Settings {
         let Self {
@@ -24,7 +26,6 @@ impl AgentSection {
             least_limit,
             interval,
         } = self;
-        const LEAST: &str = "agent.leastLimit";
         let least = check.rate(LEAST, Some(least_limit));
         let least = least.unwrap_or(BytesPerSecond(1));
         if least.0 == 0 {

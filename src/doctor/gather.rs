@@ -72,11 +72,7 @@ pub async fn gather(
         reader.own::<Service>(EXTENDER_SERVICE),
         reader.all_own::<EndpointSlice>(""),
     );
-    let (nodes, namespaces, unbound) = tokio::join!(
-        reader.all::<WatchedNode>(""),
-        reader.all::<WatchedNamespace>(""),
-        reader.unbound::<WatchedPod>(),
-    );
+    let (nodes, namespaces, unbound) = watched(&reader).await;
     let mut observation = Observation {
         now,
         server_time: read::server_time(client).await,
@@ -102,9 +98,9 @@ pub async fn gather(
         clean_up_guard: Seen::Absent,
         rights: Seen::Absent,
         custom_kinds: Seen::Absent,
-        nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
-        namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
-        unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
+        nodes,
+        namespaces,
+        unbound,
         schedulers: Seen::Absent,
         placed: Seen::Absent,
         second_scheduler,
@@ -116,6 +112,20 @@ pub async fn gather(
     };
     further(client, &reader, &mut observation).await;
     Ok(observation)
+}
+
+/// Reads what the service watches.
+async fn watched(reader: &Reader<'_>) -> (Seen<Vec<Node>>, Seen<Vec<Namespace>>, Seen<Vec<Pod>>) {
+    let (nodes, namespaces, unbound) = tokio::join!(
+        reader.all::<WatchedNode>(""),
+        reader.all::<WatchedNamespace>(""),
+        reader.unbound::<WatchedPod>(),
+    );
+    (
+        nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
+        namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
+        unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
+    )
 }
 
 /// Reads who writes beside the leader, and what narrows all of them.

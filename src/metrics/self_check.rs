@@ -129,18 +129,7 @@ impl fmt::Display for Finding {
                 nodes.len(),
                 listed(nodes)
             ),
-            Self::ResourceUnmeasured {
-                resource: Resource::Disk,
-            } => f.write_str(DISK_UNMEASURED),
-            Self::ResourceUnmeasured {
-                resource: Resource::DiskIo,
-            } => f.write_str(DISK_IO_UNMEASURED),
-            Self::ResourceUnmeasured { resource } => write!(
-                f,
-                "{resource} is measured of no node: check that the exporter behind the query is \
-                 scraped, or set metrics.prometheus.queries.{}",
-                Query::Node(*resource).as_str()
-            ),
+            Self::ResourceUnmeasured { resource } => unmeasured(f, *resource),
             Self::Unmatched { names } => write!(
                 f,
                 "{} measured names are no node of this cluster: {}",
@@ -178,6 +167,19 @@ impl fmt::Display for Finding {
                 listed(queries)
             ),
         }
+    }
+}
+
+fn unmeasured(f: &mut fmt::Formatter<'_>, resource: Resource) -> fmt::Result {
+    match resource {
+        Resource::Disk => f.write_str(DISK_UNMEASURED),
+        Resource::DiskIo => f.write_str(DISK_IO_UNMEASURED),
+        _ => write!(
+            f,
+            "{resource} is measured of no node: check that the exporter behind the query is \
+             scraped, or set metrics.prometheus.queries.{}",
+            Query::Node(resource).as_str()
+        ),
     }
 }
 

@@ -22,18 +22,18 @@ impl NodeTree {
             folder: tempfile::tempdir().expect("there is a temporary folder"),
             kubepods,
         };
-        tree.write(
+        write(
             &tree.kubepods().join("cgroup.controllers"),
             "cpu io memory\n",
         );
         tree.disk("sda", "8:0");
         tree.entry("sda/sda1", "8:1");
-        tree.write(&tree.devices().join("sda/sda1/partition"), "1\n");
+        write(&tree.devices().join("sda/sda1/partition"), "1\n");
         tree.disk("sdb", "8:16");
         tree.mounts("");
         let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n\
                         full avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n";
-        tree.write(&tree.path().join("proc/pressure/io"), pressure);
+        write(&tree.path().join("proc/pressure/io"), pressure);
         fs::create_dir(tree.path().join("run")).expect("the folder is ours");
         tree
     }
@@ -58,14 +58,14 @@ impl NodeTree {
     /// Adds mounts to that of the root filesystem.
     pub(crate) fn mounts(&self, more: &str) {
         let root = "27 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n";
-        self.write(&self.mountinfo(), &format!("{root}{more}"));
+        write(&self.mountinfo(), &format!("{root}{more}"));
     }
 
     /// A whole disk that has read 1 MiB and written 2 MiB.
     pub(crate) fn disk(&self, name: &str, device: &str) {
         self.entry(name, device);
         let folder = self.devices().join(name);
-        self.write(&folder.join("stat"), "9 0 2048 0 9 0 4096 0 0 0 0\n");
+        write(&folder.join("stat"), "9 0 2048 0 9 0 4096 0 0 0 0\n");
         fs::create_dir_all(folder.join("slaves")).expect("the folder is ours");
         self.link(&folder, &format!("block/{name}"));
     }
@@ -73,13 +73,13 @@ impl NodeTree {
     /// The cgroup of a Pod, at its way from kubelet's folder.
     pub(crate) fn pod(&self, cgroup: &str) {
         let folder = self.kubepods().join(cgroup);
-        self.write(&folder.join("io.max"), "");
+        write(&folder.join("io.max"), "");
         let stat = "8:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n\
                     253:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n";
-        self.write(&folder.join("io.stat"), stat);
+        write(&folder.join("io.stat"), stat);
         let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n\
                         full avg10=0.00 avg60=0.00 avg300=0.00 total=250000\n";
-        self.write(&folder.join("io.pressure"), pressure);
+        write(&folder.join("io.pressure"), pressure);
     }
 
     /// The text of a Pod's `io.max`.
@@ -90,7 +90,7 @@ impl NodeTree {
 
     /// Sets a Pod's `io.max` as somebody else would.
     pub(crate) fn set_io_max(&self, cgroup: &str, line: &str) {
-        self.write(&self.kubepods().join(cgroup).join("io.max"), line);
+        write(&self.kubepods().join(cgroup).join("io.max"), line);
     }
 
     /// Takes a cgroup away.
@@ -100,7 +100,7 @@ impl NodeTree {
 
     fn entry(&self, name: &str, device: &str) {
         let folder = self.devices().join(name);
-        self.write(&folder.join("dev"), &format!("{device}\n"));
+        write(&folder.join("dev"), &format!("{device}\n"));
         self.link(&folder, &format!("dev/block/{device}"));
         let last = name.rsplit('/').next().unwrap_or(name);
         self.link(&folder, &format!("class/block/{last}"));
@@ -115,9 +115,9 @@ impl NodeTree {
     fn devices(&self) -> PathBuf {
         self.path().join("sys/devices/block")
     }
+}
 
-    pub(crate) fn write(&self, path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the folder is ours");
-        fs::write(path, text).expect("the folder is ours");
-    }
+pub(crate) fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the folder is ours");
+    fs::write(path, text).expect("the folder is ours");
 }

@@ -28,28 +28,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
         return Ok(vec![Finding::info(RIGHTS, what, fix)]);
     };
-    let config = evidence.config();
-    let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
-    let balances_scale_in = config.is_some_and(|config| config.cluster.balances_scale_in);
-    let follows_profiles = config.is_some_and(|config| config.replica_profiles);
-    let resizes = config.is_some_and(|config| config.tuning.resizes);
-    let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
-    // With another token than one that is made, who may what is its own.
-    let asks_kubelets = config
-        .and_then(|config| config.metrics.kubelet.as_ref())
-        .is_some_and(|kubelets| kubelets.access.authorization == Authorization::None);
-    let needed = |right: &&Right| {
-        (!right.for_certificates || evidence.makes_certificates())
-            && (!right.for_second_scheduler || has_second_scheduler)
-            && (!right.for_scale_in_balance || balances_scale_in)
-            && (!right.for_replica_profiles || follows_profiles)
-            && (!right.for_in_place_tuning || resizes)
-            && (!right.for_external_algorithms || runs_external_algorithms)
-            && is_asked_for_its_group(right, evidence)
-            && (!is_for_metrics(right) || evidence.authenticates_metrics())
-            && (!is_for_kubelets(right) || asks_kubelets)
-    };
-    let needed: Vec<&Right> = rights.iter().filter(needed).collect();
+    let needed: Vec<&Right> = rights
+        .iter()
+        .filter(|right| is_needed(right, evidence))
+        .collect();
     let missing: Vec<&Right> = needed
         .iter()
         .copied()
@@ -79,6 +61,29 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         )
         .seen_by(shown.join(", ")),
     ])
+}
+
+/// True where what is configured takes a right.
+fn is_needed(right: &Right, evidence: &Evidence<'_>) -> bool {
+    let config = evidence.config();
+    let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
+    let balances_scale_in = config.is_some_and(|config| config.cluster.balances_scale_in);
+    let follows_profiles = config.is_some_and(|config| config.replica_profiles);
+    let resizes = config.is_some_and(|config| config.tuning.resizes);
+    let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
+    // With another token than one that is made, who may what is its own.
+    let asks_kubelets = config
+        .and_then(|config| config.metrics.kubelet.as_ref())
+        .is_some_and(|kubelets| kubelets.access.authorization == Authorization::None);
+    (!right.for_certificates || evidence.makes_certificates())
+        && (!right.for_second_scheduler || has_second_scheduler)
+        && (!right.for_scale_in_balance || balances_scale_in)
+        && (!right.for_replica_profiles || follows_profiles)
+        && (!right.for_in_place_tuning || resizes)
+        && (!right.for_external_algorithms || runs_external_algorithms)
+        && is_asked_for_its_group(right, evidence)
+        && (!is_for_metrics(right) || evidence.authenticates_metrics())
+        && (!is_for_kubelets(right) || asks_kubelets)
 }
 
 /// The ServiceAccount and the right as `kubectl auth can-i` takes it.

@@ -285,12 +285,12 @@ pub(super) fn ranked(
         return ranking::without_lead(&exact);
     }
     let uid = request.pod.uid();
-    let alike = if is_seen_by_requests(demand) {
+    let tolerance = if is_seen_by_requests(demand) {
         ALIKE * scored.significant
     } else {
         0.0
     };
-    ranking::rank(&exact, alike, |at| {
+    ranking::rank(&exact, tolerance, |at| {
         let name = request.names.get(at).map_or("", |name| &**name);
         let node = snapshot.nodes.get(name);
         let preferred = node.map(|node| in_tree::by_requests(demand, &node.detail));
