@@ -68,7 +68,7 @@ impl ExternalPortraits {
         let Some(objects) = self.cluster.external_portraits() else {
             return;
         };
-        let found = self.ask(&objects.portraits).await;
+        let found = self.ask(with_job(&objects.portraits)).await;
         let observed = Observed {
             ihpas: &objects.ihpas,
             portraits: &objects.portraits,
@@ -79,28 +79,22 @@ impl ExternalPortraits {
         }
     }
 
-    /// What stands beside each HorizontalPortrait with a job, as far as the API server answers in time.
-    async fn ask(
-        &self,
-        portraits: &[Arc<CheckedHorizontalPortrait>],
-    ) -> HashMap<(String, String), Found> {
-        let with_job: Vec<_> = portraits
-            .iter()
-            .filter_map(|portrait| {
-                let object = &portrait.object;
-                object.spec.portrait.external_job()?;
-                let namespace = object.metadata.namespace.clone()?;
-                Some((namespace, object.metadata.name.clone()?))
-            })
-            .collect();
-        let mut found = HashMap::new();
+    /// What stands beside each of these HorizontalPortraits, as far as the API server answers in time.
+    async fn ask(&self, keys: Vec<(String, String)>) -> HashMap<(String, String), Found> {
         if !self.settings.runs_jobs {
             // Without the right to, nothing is asked.
-            found.extend(with_job.into_iter().map(|key| (key, Found::default())));
-            return found;
+            let nothing = keys.into_iter().map(|key| (key, Found::default()));
+            return nothing.collect();
         }
-        let asked: Vec<_> = with_job.into_iter().map(|key| self.answer(key)).collect();
-        let mut answers = stream::iter(asked).buffer_unordered(AT_ONCE);
+        let mut found = HashMap::new();
+        let asked = stream::iter(keys).map(|key| {
+            let client = self.client.clone();
+            async move {
+                let answer = look(&client, &key).await;
+                (key, answer)
+            }
+        });
+        let mut answers = asked.buffer_unordered(AT_ONCE);
         let all = async {
             while let Some((key, answer)) = answers.next().await {
                 match answer {
@@ -119,34 +113,35 @@ impl ExternalPortraits {
         }
         found
     }
+}
 
-    async fn answer(
-        &self,
-        key: (String, String),
-    ) -> ((String, String), Result<Found, kube::Error>) {
-        let answer = self.found(&key).await;
-        (key, answer)
-    }
+/// The namespaces and names of those that have a job.
+fn with_job(portraits: &[Arc<CheckedHorizontalPortrait>]) -> Vec<(String, String)> {
+    let key = |portrait: &Arc<CheckedHorizontalPortrait>| {
+        let object = &portrait.object;
+        object.spec.portrait.external_job()?;
+        let namespace = object.metadata.namespace.clone()?;
+        Some((namespace, object.metadata.name.clone()?))
+    };
+    portraits.iter().filter_map(key).collect()
+}
 
-    async fn found(&self, (namespace, name): &(String, String)) -> Result<Found, kube::Error> {
-        let job = ObjectRef::in_namespace(Kind::CronJob, namespace, job_name(name));
-        let result = ObjectRef::in_namespace(Kind::ConfigMap, namespace, result_name(name));
-        let cron_job = self.get(&job).await?;
-        let result = self.get(&result).await?;
-        let data = result.map(|mut object| object["data"].take());
-        Ok(Found {
-            cron_job,
-            result: data.map(|data| serde_json::from_value(data).unwrap_or_default()),
-        })
-    }
+async fn look(client: &Client, (namespace, name): &(String, String)) -> Result<Found, kube::Error> {
+    let job = ObjectRef::in_namespace(Kind::CronJob, namespace, job_name(name));
+    let result = ObjectRef::in_namespace(Kind::ConfigMap, namespace, result_name(name));
+    let cron_job = get(client, &job).await?;
+    let result = get(client, &result).await?;
+    let data = result.map(|mut object| object["data"].take());
+    Ok(Found {
+        cron_job,
+        result: data.map(|data| serde_json::from_value(data).unwrap_or_default()),
+    })
+}
 
-    async fn get(&self, object: &ObjectRef) -> Result<Option<Value>, kube::Error> {
-        let found = writer::api(&self.client, object)
-            .get_opt(&object.name)
-            .await?;
-        let found = found.map(serde_json::to_value).transpose();
-        found.map_err(kube::Error::SerdeError)
-    }
+async fn get(client: &Client, object: &ObjectRef) -> Result<Option<Value>, kube::Error> {
+    let found = writer::api(client, object).get_opt(&object.name).await?;
+    let found = found.map(serde_json::to_value).transpose();
+    found.map_err(kube::Error::SerdeError)
 }
 
 #[cfg(test)]
