@@ -91,9 +91,9 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
         refusals: seen.limits.refusal(wanted.parked()).into_iter().collect(),
         ..ProfilePlan::default()
     };
-    // Replicas without a Pod are gone already, and those that are not ready need not be taken out of traffic:
-    // their controller deletes them first.
-    let going = excess(surplus, census.missing);
+    // Those that its controller has not deleted yet go too, and replicas without a Pod are gone. Those that are not
+    // ready need not be taken out of traffic: their controller deletes them first.
+    let going = excess(census.pods, wanted.total());
     let leaving = excess(going, census.unready);
     let off = wanted.parked().saturating_add(leaving);
     let raised = raise(rules, seen, &census, off, &mut plan);
@@ -141,7 +141,9 @@ fn raise(
     plan: &mut ProfilePlan,
 ) -> bool {
     let lacking = excess(rules.wanted.online, census.serving);
-    let beyond = excess(census.off(), seen.limits.within(off));
+    // What its controller is about to delete counts no more.
+    let staying = excess(census.off(), census.leaving(seen));
+    let beyond = excess(staying, seen.limits.within(off));
     let waits_for_all = seen.limits.is_ordered && rules.wanted.total() > seen.replicas;
     let beyond = if waits_for_all { census.off() } else { beyond };
     let misplaced = misplaced(seen, off);

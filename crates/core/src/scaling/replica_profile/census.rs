@@ -19,6 +19,8 @@ pub(super) struct Census {
     pub(super) unready: i32,
     pub(super) cutoff: i32,
     pub(super) standby: i32,
+    /// All of them.
+    pub(super) pods: i32,
     /// Those that the workload is to have and that are not there.
     pub(super) missing: i32,
     /// The replicas of the workload that are not out of traffic, there or not.
@@ -45,9 +47,15 @@ impl Census {
             unready: count(pods, |pod| !pod.state.is_off() && !pod.containers_ready),
             cutoff,
             standby,
+            pods: count(pods, |_| true),
             missing: excess(seen.replicas, count(pods, |_| true)),
             online_replicas: excess(seen.replicas, cutoff + standby),
         }
+    }
+
+    /// The Pods beyond the count of the workload, which its controller is about to delete.
+    pub(super) const fn leaving(&self, seen: &Situation<'_>) -> i32 {
+        excess(self.pods, seen.replicas)
     }
 
     /// The Pods that are out of traffic.

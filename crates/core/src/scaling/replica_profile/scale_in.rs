@@ -56,6 +56,8 @@ impl ScaleIn<'_> {
                 + self.not_to_be_drained(surplus - absent, victims)
         };
         let ripe = i32::try_from(ripe).unwrap_or(i32::MAX);
+        // The first of them are let go already.
+        let ripe = excess(ripe, self.census.leaving(self.seen));
         surplus.min(absent.saturating_add(ripe))
     }
 

@@ -33,6 +33,8 @@ struct Played {
     limits: Limits,
     ordinals: bool,
     second: i64,
+    /// The rounds that its controller takes to follow the count.
+    lag: i64,
     next: i32,
     /// The Pods that have gone, each as it was.
     gone: Vec<ProfilePod>,
@@ -46,6 +48,7 @@ impl Played {
             limits: Limits::default(),
             ordinals,
             second: 0,
+            lag: 0,
             next: 0,
             gone: Vec::new(),
         };
@@ -151,7 +154,9 @@ impl Played {
             pod.state = *to;
         }
         self.replicas = plan.replicas;
-        self.follow_count();
+        if self.lag == 0 || self.second % self.lag == 0 {
+            self.follow_count();
+        }
         plan
     }
 
@@ -406,8 +411,9 @@ proptest! {
     /// or beyond the limit, and deletes none in traffic.
     #[test]
     fn every_way_ends_where_it_is_wanted(first in any_counts(), second in any_counts(),
-        ordinals: bool, most in prop::option::of(0i32..7)) {
+        ordinals: bool, most in prop::option::of(0i32..7), lag in 0i64..5) {
         let mut played = Played::new(first.total(), ordinals);
+        played.lag = lag;
         played.limits.max_unavailable = most;
         played.play(&rules(first), 200);
         for _ in 0..300 {
@@ -431,4 +437,30 @@ proptest! {
             prop_assert_eq!(played.counts(), second);
         }
     }
+}
+
+#[test]
+fn what_is_being_deleted_is_left_alone() {
+    let mut played = Played::new(8, false);
+    played.limits.max_unavailable = Some(4);
+    let shrunk = rules(counts(3, 2, 0));
+    played.play(&shrunk, 20);
+    assert_eq!(played.counts(), counts(4, 4, 0), "as many as may be");
+    played.pods.sort_by_key(|(number, _)| *number);
+    // The count has fallen, and its controller has deleted nobody yet.
+    let pods = played.seen();
+    let limits = Limits {
+        max_unavailable: Some(2),
+        ..Limits::default()
+    };
+    let situation = Situation {
+        replicas: 5,
+        pods: &pods,
+        limits: &limits,
+        is_rolling: false,
+        now: at(100),
+    };
+    let plan = decide(&shrunk, &situation);
+    assert_eq!((plan.replicas, &plan.changes[..]), (5, &[][..]));
+    assert!(!plan.victims.is_empty(), "they are still marked");
 }
