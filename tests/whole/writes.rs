@@ -157,6 +157,7 @@ fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
                 now + SignedDuration::from_mins(10),
             )),
             hpa: None,
+            portrayed: None,
         };
         let settings = scaling::Settings::default();
         let resolved = scaling::resolve(observed, false, &settings, None, now);
