@@ -65,9 +65,9 @@ impl NodePods {
         };
         let of_node = Config::default().fields(&format!("spec.nodeName={node}"));
         let mut watches = Watches::default();
-        watches.follow::<WatchedNodePod, Self>(client, of_node, fed(Kind::Pod));
+        watches.follow::<WatchedNodePod, Self>(client, of_node, &fed(Kind::Pod));
         let all = Config::default();
-        watches.follow::<WatchedNamespace, Self>(client, all, fed(Kind::Namespace));
+        watches.follow::<WatchedNamespace, Self>(client, all, &fed(Kind::Namespace));
         watches
     }
 

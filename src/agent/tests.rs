@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use self::node_tree::NodeTree;
+use self::node_tree::{NodeTree, write};
 use super::*;
 use crate::cluster::watch::{Picture as _, WatchedObject as _};
 use crate::telemetry;
@@ -144,7 +144,7 @@ fn what_keeps_a_limit_from_standing_is_told() {
     tree.pod(SLICE);
     let mut limiter = limiter(&tree);
     // Without a block device below anything.
-    tree.write(
+    write(
         &tree.mountinfo(),
         "27 1 0:30 / / rw,relatime - overlay overlay rw\n",
     );
@@ -185,7 +185,7 @@ fn the_devices_are_those_by_which_a_pods_io_enters() {
         tree.disk(name, device);
     }
     tree.disk("dm-0", "253:0");
-    tree.write(
+    write(
         &tree.path().join("sys/class/block/dm-0/dm/name"),
         "vg-data\n",
     );
@@ -278,7 +278,7 @@ fn each_disk_and_each_pod_is_one_series() {
     tree.disk("loop0", "7:0");
     // A volume above the disks, which repeats what they count.
     tree.disk("dm-0", "253:0");
-    tree.write(&tree.path().join("sys/block/dm-0/slaves/sda"), "");
+    write(&tree.path().join("sys/block/dm-0/slaves/sda"), "");
     let pods = NodePods::default();
     watched("shop", "10MiB/s").apply(&pods);
     watched("nowhere", "10MiB/s").apply(&pods);

@@ -190,15 +190,14 @@ impl Watches {
             + Send
             + 'static,
     {
-        let Watched {
+        let &Watched {
             kind,
             picture,
             metrics,
         } = watched;
-        let kind = *kind;
         let watch = Watch {
             kind,
-            state: (*picture).clone(),
+            state: picture.clone(),
             metrics: metrics.clone(),
             warned: RateLimited::default(),
         };

@@ -30,8 +30,11 @@ use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
 use crate::server::paths::EXTENDER_SERVICE;
-use evenkeel_kubernetes::api_service;
-use evenkeel_kubernetes::watched::{WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod};
+use evenkeel_kubernetes::node::Node;
+use evenkeel_kubernetes::watched::{
+    Namespace, WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod,
+};
+use evenkeel_kubernetes::{api_service, pod};
 use read::Reader;
 
 /// Name of Evenkeel's own objects.
@@ -115,7 +118,9 @@ pub async fn gather(
 }
 
 /// Reads what the service watches.
-async fn watched(reader: &Reader<'_>) -> (Seen<Vec<Node>>, Seen<Vec<Namespace>>, Seen<Vec<Pod>>) {
+async fn watched(
+    reader: &Reader<'_>,
+) -> (Seen<Vec<Node>>, Seen<Vec<Namespace>>, Seen<Vec<pod::Pod>>) {
     let (nodes, namespaces, unbound) = tokio::join!(
         reader.all::<WatchedNode>(""),
         reader.all::<WatchedNamespace>(""),
