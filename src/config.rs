@@ -80,8 +80,6 @@ pub struct Config {
     pub calendar: Calendar,
     /// The file with the network of `swish-net`, where there is one.
     pub swish_net: Option<PathBuf>,
-    /// True where Pods are taken out of traffic for ReplicaProfiles.
-    pub replica_profiles: bool,
     /// The jobs of external algorithms.
     pub external_algorithms: ExternalAlgorithms,
     pub metrics: crate::metrics::Settings,
@@ -230,7 +228,6 @@ impl Config {
             tuning: tuning.check(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
-            replica_profiles: scaling.follows_profiles(),
             external_algorithms: ExternalAlgorithms {
                 are_run: scaling.runs_external_algorithms(),
                 most_jobs: scaling.external_jobs(),

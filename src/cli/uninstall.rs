@@ -211,7 +211,7 @@ fn on_pods(configuration: &Result<Config, Unlisted>) -> OnPods {
     let known = configuration.as_ref();
     OnPods {
         costs: known.map_or(true, |config| config.cluster.balances_scale_in),
-        states: known.map_or(true, |config| config.replica_profiles),
+        states: known.map_or(true, |config| config.scaling.follows_profiles),
         resources: known.map_or(true, |config| config.tuning.resizes),
     }
 }

@@ -264,6 +264,11 @@ const FURTHER: &[Access<'static>] = &[
         subresource: Some("status"),
         ..everywhere(Kind::ReplicaProfile, &["patch"])
     },
+    // Those of IHPAs whose Pods wait out of traffic before they are deleted.
+    Access {
+        need: Need::ReplicaProfiles,
+        ..everywhere(Kind::ReplicaProfile, &["create", "patch", "delete"])
+    },
     // What was made of IHPAs.
     Access {
         subresource: Some("status"),

@@ -42,6 +42,11 @@ impl Profiles {
         }
     }
 
+    /// True where all profiles are known.
+    pub(super) fn knows_profiles(&self) -> bool {
+        self.synced.contains(&Kind::ReplicaProfile)
+    }
+
     /// True where all profiles and budgets are known.
     pub(super) fn is_synced(&self) -> bool {
         NEEDED.iter().all(|kind| self.synced.contains(kind))

@@ -104,11 +104,6 @@ impl ScalingSection {
         taken
     }
 
-    /// True where Pods are taken out of traffic for ReplicaProfiles.
-    pub(super) fn follows_profiles(&self) -> bool {
-        self.replica_profiles == ReplicaProfilesName::On
-    }
-
     /// True where jobs of external algorithms are run.
     pub(super) const fn runs_external_algorithms(&self) -> bool {
         self.external_algorithms
@@ -141,7 +136,7 @@ impl ScalingSection {
             queries,
             risk,
             swish_net: _,
-            replica_profiles: _,
+            replica_profiles,
             kinds: _,
             external_algorithms: _,
             external_jobs_per_namespace: _,
@@ -171,6 +166,7 @@ impl ScalingSection {
                 QueriesName::Any => Queries::Any,
             },
             risk: check.take("scaling.risk", risk.as_ref().parse(), Risk::default()),
+            follows_profiles: *replica_profiles == ReplicaProfilesName::On,
         }
     }
 }

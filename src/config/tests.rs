@@ -70,6 +70,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         max_age: config.policy.max_age,
         queries: Queries::Presets,
         risk: Risk::default(),
+        follows_profiles: false,
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(scaling, plan::scaling::Settings::default());
@@ -143,6 +144,7 @@ fn every_field_of_the_complete_example_is_read() {
         max_age: SignedDuration::from_mins(2),
         queries: Queries::Measured,
         risk: Risk::new(0.005).unwrap(),
+        follows_profiles: true,
     };
     assert_eq!(config.scaling, scaling, "a trace answers no queries");
     let kinds: Vec<String> = config.kinds.iter().map(ToString::to_string).collect();
@@ -155,7 +157,6 @@ fn every_field_of_the_complete_example_is_read() {
     );
     let network = Path::new("/models/many.safetensors");
     assert_eq!(config.swish_net.as_deref(), Some(network));
-    assert!(config.replica_profiles);
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{DynamicObject, Status};
 use kube::{Api, Client};
 use serde::Serialize;
@@ -245,6 +245,16 @@ pub(crate) async fn send(
                 ..PostParams::default()
             };
             api.create(&params, &object).await.map(drop)
+        }
+        Operation::Delete { uid } => {
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: Some(uid.clone()),
+                    resource_version: None,
+                }),
+                ..DeleteParams::background()
+            };
+            api.delete(&target.name, &params).await.map(drop)
         }
     }
 }

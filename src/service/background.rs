@@ -60,7 +60,7 @@ pub(super) fn start(
         cluster: parts.cluster.clone(),
         leadership: leadership.clone(),
         switch: parts.switch.clone(),
-        is_enabled: config.replica_profiles,
+        is_enabled: config.scaling.follows_profiles,
         namespace: parts.replica.namespace.clone(),
         metrics: parts.instruments.controller.clone(),
     };
@@ -213,7 +213,7 @@ fn rounds(
         wake: parts.config.wake,
         overload: parts.overload.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
-        follows_profiles: parts.config.replica_profiles,
+        follows_profiles: parts.config.scaling.follows_profiles,
         queue: queue.clone(),
         leadership,
         switch: parts.switch.clone(),

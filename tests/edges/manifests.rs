@@ -1345,11 +1345,11 @@ fn pods_are_given_costs_of_deletion_only_with_their_component() {
 /// Whoever may patch the status of any Pod can take it out of any Service.
 #[test]
 fn pods_are_taken_out_of_traffic_only_with_their_component() {
-    assert!(!configuration(&base()).replica_profiles);
+    assert!(!configuration(&base()).scaling.follows_profiles);
     let Some(objects) = built("deploy/overlays/replica-profiles") else {
         return;
     };
-    assert!(configuration(&objects).replica_profiles);
+    assert!(configuration(&objects).scaling.follows_profiles);
     let mut service = access(Identity::Service, Need::Always);
     service.extend(access(Identity::Service, Need::SelfManagedCertificates));
     service.extend(access(Identity::Service, Need::AuthenticatedMetrics));

@@ -257,7 +257,8 @@ mod tests {
             "scaleMode": "a",
             "portraitProviders": [{"type": "a", "priority": 1, "static": {"replicas": 1},
                 "cron": whole_cron(), "dynamic": whole_portrait()}],
-            "behavior": {"scaleUp": way, "scaleDown": way},
+            "behavior": {"scaleUp": way, "scaleDown": way, "replicaProfile": {
+                "podSorter": {"type": "a"}, "podTrafficController": {"type": "b"}, "drainSeconds": 1}},
             "stabilityCheckers": [{
                 "name": "a", "type": "b", "stabilizationAction": "c", "coolDownSeconds": 1,
                 "metrics": {"metrics": ["a"]},

@@ -13,9 +13,11 @@ mod status;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::annotations::RESUME;
 use crate::json::{lenient, null_is_default};
+use crate::kinds::Kind;
 use crate::meta::Meta;
 
 pub use self::check::{IhpaError, check};
@@ -47,6 +49,18 @@ pub struct Ihpa {
 }
 
 impl Ihpa {
+    /// What an object carries that is made for it, and goes with it.
+    #[must_use]
+    pub fn owner_reference(&self) -> Value {
+        json!({
+            "apiVersion": Kind::Ihpa.api_version(),
+            "kind": Kind::Ihpa.as_str(),
+            "name": self.metadata.name,
+            "uid": self.metadata.uid,
+            "controller": true,
+        })
+    }
+
     /// The moment at which somebody asked for a change that is held to go on; `None` where nobody did.
     ///
     /// # Errors

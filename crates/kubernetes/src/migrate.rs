@@ -18,8 +18,8 @@ pub use self::converted::{Circumstances, MigrateError, Migrated};
 
 /// The manifests that are converted, for messages.
 pub const ACCEPTED: &str = "a CronHPA of vke.volcengine.com/v1alpha1, a CronHorizontalPodAutoscaler of \
-    autoscaling.alibabacloud.com/v1beta1, an IntelligentHorizontalPodAutoscaler or a HorizontalPortrait \
-    of autoscaling.kapacitystack.io/v1alpha1, or a ScaledObject of keda.sh/v1alpha1 with cron triggers";
+    autoscaling.alibabacloud.com/v1beta1, an IntelligentHorizontalPodAutoscaler, a HorizontalPortrait \
+    or a ReplicaProfile of autoscaling.kapacitystack.io/v1alpha1, or a ScaledObject of keda.sh/v1alpha1 with cron triggers";
 
 /// Converts a manifest; `None` for one of another kind.
 ///
@@ -38,6 +38,7 @@ pub fn migrate(
             kapacity::convert_ihpa
         }
         ("autoscaling.kapacitystack.io", "HorizontalPortrait") => kapacity::convert_portrait,
+        ("autoscaling.kapacitystack.io", "ReplicaProfile") => kapacity::convert_profile,
         ("keda.sh", "ScaledObject") => keda::convert,
         _ => return None,
     };

@@ -17,8 +17,8 @@ use crate::json::null_is_default;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 
-pub(crate) use check::LONGEST_DRAIN;
-pub use check::{ReplicaProfileError, check};
+pub(crate) use check::{LONGEST_DRAIN, drain};
+pub use check::{ProfileBehaviorError, ReplicaProfileError, check};
 pub use spec::{
     PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE, ReplicaProfileSpec,
     WORKLOAD_DEFAULT,
@@ -52,6 +52,13 @@ impl ReplicaProfile {
     #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// True where the object with this metadata is its controller.
+    #[must_use]
+    pub fn belongs_to(&self, owner: &Meta) -> bool {
+        let controller = self.metadata.controller();
+        controller.is_some_and(|controller| owner.uid.as_deref() == Some(controller.uid.as_str()))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::futures::Notified;
 
 use super::ClusterState;
-use crate::cluster::autoscaling::{ProfiledWorkload, WorkloadKey, key};
+use crate::cluster::autoscaling::{ProfiledWorkload, ScalingView, WorkloadKey, key};
 use crate::cluster::owners::Owner;
 use crate::cluster::profiles::Profiles;
 use evenkeel_core::scaling::replica_profile::PodState;
@@ -17,7 +17,7 @@ use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::disruption_budget::DisruptionBudget;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::replica_profile::Profiled;
-use evenkeel_kubernetes::plan::scaling::TargetRef;
+use evenkeel_kubernetes::plan::scaling::{ObservedProfiles, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
 
@@ -90,7 +90,7 @@ impl ClusterState {
             if !profile.is_there() || !scaling.has_opted_in(namespace) {
                 continue;
             }
-            let workload = target(profile).map(|target| scaling.profiled(&target));
+            let workload = target(profile).map(|target| scaling.profiled(&profile.object, &target));
             let profiled = seen.profiled(profile, own.as_ref(), workload.unwrap_or_default());
             if let Some(own) = own {
                 by_workload.remove(own);
@@ -100,6 +100,45 @@ impl ClusterState {
         }
         drop(scaling);
         view.others = by_workload.into_values().flatten().collect();
+        view
+    }
+
+    /// Puts into the targets of IHPAs the profiles that these have to do with, and what is out of traffic. Nothing may
+    /// be decided for them before the profiles are known.
+    pub(super) fn with_profiles(&self, mut view: ScalingView) -> ScalingView {
+        if view.targets.iter().all(|observed| observed.ihpa.is_none()) {
+            return view;
+        }
+        let profiles = self.profiles();
+        let (all, gated) = (profiles.all(), profiles.gated());
+        view.synced &= profiles.knows_profiles();
+        drop(profiles);
+        let mut by_namespace: HashMap<&str, Vec<&Arc<CheckedReplicaProfile>>> = HashMap::new();
+        for profile in &all {
+            let namespace = profile.object.namespace();
+            by_namespace.entry(namespace).or_default().push(profile);
+        }
+        let mut parked: HashMap<&str, BTreeSet<String>> = HashMap::new();
+        for pod in gated.iter().filter(|pod| pod.state() != PodState::Online) {
+            let names = parked.entry(pod.namespace()).or_default();
+            names.insert(pod.name().to_owned());
+        }
+        let parked: HashMap<&str, Arc<BTreeSet<String>>> = parked
+            .into_iter()
+            .map(|(namespace, names)| (namespace, Arc::new(names)))
+            .collect();
+        for observed in &mut view.targets {
+            let Some(ihpa) = &observed.ihpa else { continue };
+            let own = by_namespace.get(&*observed.namespace).into_iter().flatten();
+            let own = own.filter(|one| ObservedProfiles::concern(one, ihpa, &observed.target));
+            observed.profiles = ObservedProfiles {
+                all: own.map(|&one| Arc::clone(one)).collect(),
+                parked: parked
+                    .get(&*observed.namespace)
+                    .cloned()
+                    .unwrap_or_default(),
+            };
+        }
         view
     }
 

@@ -58,7 +58,8 @@ impl ClusterState {
     /// The targets of scaling as they are now.
     #[must_use]
     pub fn scaling_view(&self) -> ScalingView {
-        self.scaling().view()
+        let view = self.scaling().view();
+        self.with_profiles(view)
     }
 
     /// The Pods of a workload of `namespace`, by the owners that they name; `None` until all are known.

@@ -68,7 +68,7 @@ fn is_needed(right: &Right, evidence: &Evidence<'_>) -> bool {
     let config = evidence.config();
     let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
     let balances_scale_in = config.is_some_and(|config| config.cluster.balances_scale_in);
-    let follows_profiles = config.is_some_and(|config| config.replica_profiles);
+    let follows_profiles = config.is_some_and(|config| config.scaling.follows_profiles);
     let resizes = config.is_some_and(|config| config.tuning.resizes);
     let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
     // With another token than one that is made, who may what is its own.

@@ -12,6 +12,8 @@ use crate::support::dev_api::{ask, create, get, patch};
 const IHPAS: &str =
     "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/intelligenthorizontalpodautoscalers";
 const IHPA: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/intelligenthorizontalpodautoscalers/web";
+const PROFILES: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/replicaprofiles";
+const PROFILE: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/replicaprofiles/web";
 const PORTRAITS: &str =
     "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/horizontalportraits";
 
@@ -21,7 +23,7 @@ async fn install(world: &World<'_>) {
     for definition in definitions() {
         create(world.client, path, &definition).await;
     }
-    for path in [IHPAS, PORTRAITS] {
+    for path in [IHPAS, PORTRAITS, PROFILES] {
         eventually("the kinds are served", async || {
             let (status, _) = ask(world.client, "GET", path, &Value::Null).await;
             holds(status == 200, || status.to_string())
@@ -357,5 +359,99 @@ fn an_hpa_or_another_ihpa_beside_it_is_a_conflict_that_both_tell_of() {
         )
         .await;
         until_replicas(world, "one of them is left", |count| count == 9).await;
+    });
+}
+
+/// The counts that the spec of the ReplicaProfile has: online, cut off.
+async fn until_profiled(world: &World<'_>, what: &str, wanted: (i64, i64)) {
+    eventually(what, async || {
+        let (status, profile) = ask(world.client, "GET", PROFILE, &Value::Null).await;
+        let count = |field: &str| number(&profile, &format!("/spec/{field}"));
+        let found = count("onlineReplicas").zip(count("cutoffReplicas"));
+        holds(found == Some(wanted), || format!("{status} {profile}"))
+    })
+    .await;
+}
+
+async fn until_gone(world: &World<'_>, path: &str) {
+    eventually("it is gone", async || {
+        let (status, _) = ask(world.client, "GET", path, &Value::Null).await;
+        holds(status == 404, || status.to_string())
+    })
+    .await;
+}
+
+#[test]
+fn pods_that_go_are_cut_off_first_by_a_profile_of_its_own_and_those_are_taken_first_again() {
+    with_world(async |world| {
+        install(world).await;
+        let down = json!({"behavior": {"replicaProfile": {"drainSeconds": 1}, "scaleDown": {
+            "grayStrategy": {"grayState": "Cutoff", "changeCount": 2,
+                "changeIntervalSeconds": 60, "observationSeconds": 60}}}});
+        scale_by(world, &[constant(1, 8)], &down).await;
+        let own = [("scaling.replicaProfiles", "\"on\"")];
+        let service = world.serve(&own).await;
+        until_profiled(world, "it has a profile", (8, 0)).await;
+        until_replicas(world, "which sets the count", |count| count == 8).await;
+        let profile = get(world.client, PROFILE).await;
+        let ihpa = get(world.client, IHPA).await;
+        let owner = &profile["metadata"]["ownerReferences"][0];
+        assert_eq!(owner["uid"], ihpa["metadata"]["uid"], "{profile}");
+        assert_eq!(owner["controller"], true, "{profile}");
+        eventually("the profile is followed", async || {
+            let status = get(world.client, PROFILE).await["status"].clone();
+            holds(is(&status, "Applied", "True"), || status.to_string())
+        })
+        .await;
+
+        let fewer = |count: i64| json!({"spec": {"portraitProviders": [constant(1, count)]}});
+        world.change(IHPA, &fewer(4)).await;
+        until_profiled(world, "the first step", (6, 2)).await;
+        let count = replicas(&get(world.client, DEPLOYMENT).await);
+        assert_eq!(count, 8, "they run and are not deleted");
+        service.stop().await;
+        let service = world.serve(&own).await;
+        until_profiled(world, "the second after a restart", (4, 4)).await;
+        world.change(IHPA, &fewer(7)).await;
+        until_profiled(world, "those that wait are taken first", (7, 1)).await;
+        let count = replicas(&get(world.client, DEPLOYMENT).await);
+        assert_eq!(count, 8, "and no new one");
+        until_profiled(world, "what is left over goes", (7, 0)).await;
+        until_replicas(world, "it is gone", |count| count == 7).await;
+
+        world
+            .change(IHPA, &json!({"spec": {"scaleMode": "Preview"}}))
+            .await;
+        until_gone(world, PROFILE).await;
+        service.stop().await;
+    });
+}
+
+#[test]
+fn a_profile_of_somebody_else_and_the_autoscaler_refuse_each_other() {
+    with_world(async |world| {
+        install(world).await;
+        let theirs = json!({
+            "apiVersion": "autoscaling.evenkeel.dev/v1alpha1", "kind": "ReplicaProfile",
+            "metadata": {"name": "theirs"},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "onlineReplicas": 5}});
+        create(world.client, PROFILES, &theirs).await;
+        scale_by(world, &[constant(1, 8)], &json!({})).await;
+        let _service = world.serve(&[("scaling.replicaProfiles", "\"on\"")]).await;
+        until_told(world, "the autoscaler tells of it", |status| {
+            is(status, "ProfileConflict", "True")
+        })
+        .await;
+        let path = format!("{PROFILES}/theirs");
+        eventually("so does the profile", async || {
+            let status = get(world.client, &path).await["status"].clone();
+            let message = condition(&status, "Applied")["message"].to_string();
+            let named = message.contains("IntelligentHorizontalPodAutoscaler web scales");
+            holds(named, || status.to_string())
+        })
+        .await;
+        assert_eq!(replicas(&get(world.client, DEPLOYMENT).await), MIN);
+        ask(world.client, "DELETE", &path, &Value::Null).await;
+        until_replicas(world, "the autoscaler is left", |count| count == 8).await;
     });
 }

@@ -157,7 +157,8 @@ fn reference() -> Value {
     )
 }
 
-fn behavior() -> Value {
+/// How Pods are chosen and taken out of traffic, here and in an IntelligentHorizontalPodAutoscaler.
+pub(super) fn behavior() -> Value {
     let only = |description: &str, accepted: &str| {
         let mut kind = text(description, 64);
         kind["enum"] = json!([accepted]);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::cron_hpa::ScaledRef;
 use crate::portrait_data::{CronData, StaticData};
 use crate::portrait_spec::PortraitSpec;
+use crate::replica_profile::ProfileBehavior;
 
 /// The most providers of one object.
 pub const MOST_PROVIDERS: usize = 16;
@@ -59,6 +60,8 @@ pub struct IhpaBehavior {
     pub scale_up: Option<ScalingBehavior>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down: Option<ScalingBehavior>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica_profile: Option<ProfileBehavior>,
 }
 
 /// The rules for one direction.

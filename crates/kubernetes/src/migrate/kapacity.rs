@@ -1,4 +1,4 @@
-//! Kapacity's IntelligentHorizontalPodAutoscaler and HorizontalPortrait,
+//! Kapacity's IntelligentHorizontalPodAutoscaler, HorizontalPortrait and ReplicaProfile,
 //! `autoscaling.kapacitystack.io/v1alpha1`.
 //!
 //! The fields have the same names here and there, so that a spec is taken over as it is, but for the few that
@@ -17,6 +17,7 @@ use crate::custom_resources::unknown_fields;
 use crate::horizontal_portrait::HorizontalPortraitSpec;
 use crate::ihpa::{IhpaSpec, check};
 use crate::kinds::Kind;
+use crate::replica_profile::ReplicaProfileSpec;
 
 /// An IntelligentHorizontalPodAutoscaler as one of Evenkeel's.
 pub(super) fn convert_ihpa(
@@ -36,8 +37,9 @@ pub(super) fn convert_ihpa(
         }
     }
     take_checkers(&mut spec, &mut notes);
-    refuse_external(
-        &spec["behavior"]["replicaProfile"],
+    take_profile_behavior(
+        &mut spec["behavior"],
+        "replicaProfile",
         "spec.behavior.replicaProfile",
     )?;
     let migrated = finish(Kind::Ihpa, spec, notes, document)?;
@@ -74,12 +76,47 @@ pub(super) fn convert_portrait(
     Ok(migrated)
 }
 
-/// What others are to do for a ReplicaProfile, which Kapacity declares and does not do either.
-pub(super) fn refuse_external(behavior: &Value, path: &str) -> Result<(), MigrateError> {
-    for field in ["podSorter", "podTrafficController"] {
-        if behavior[field]["type"] == "External" {
+/// A ReplicaProfile as one of Evenkeel's.
+pub(super) fn convert_profile(
+    document: &Value,
+    _circumstances: &Circumstances<'_>,
+) -> Result<Migrated, MigrateError> {
+    let mut spec = document["spec"].clone();
+    let notes = vec![
+        "a Pod that goes takes no traffic for behavior.drainSeconds first, 30 unless said, and requests of Pods on \
+         standby are lowered in place; in Kapacity standby is a label alone"
+            .to_owned(),
+        "Pods are cut off by the gate and the label of evenkeel.dev: new Pods have the gate by themselves, and \
+         the label kapacitystack.io/inject-pod-readiness-gate of their template can go"
+            .to_owned(),
+        "that of an IntelligentHorizontalPodAutoscaler is made by it, and need not be applied".to_owned(),
+    ];
+    take_profile_behavior(&mut spec, "behavior", "spec.behavior")?;
+    let migrated = finish(Kind::ReplicaProfile, spec, notes, document)?;
+    let spec: ReplicaProfileSpec = read(&migrated.manifest["spec"])?;
+    let checked = crate::replica_profile::check(&spec);
+    checked.map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
+    Ok(migrated)
+}
+
+/// Takes over the behaviour of a ReplicaProfile, a field of `parent` at a path. What others are to do for it is
+/// refused: Kapacity declares that, and does not do it either.
+fn take_profile_behavior(parent: &mut Value, field: &str, path: &str) -> Result<(), MigrateError> {
+    let Some(fields) = parent.as_object_mut() else {
+        return Ok(());
+    };
+    let Some(behavior) = fields.get_mut(field).filter(|found| !found.is_null()) else {
+        fields.remove(field);
+        return Ok(());
+    };
+    for part in ["podSorter", "podTrafficController"] {
+        if behavior[part]["type"] == "External" {
             let message = "External is done by nobody, in Kapacity neither, and cannot be carried over; leave it out";
-            return Err(MigrateError::new(format!("{path}.{field}.type"), message));
+            return Err(MigrateError::new(format!("{path}.{part}.type"), message));
+        }
+        // Kapacity's own schema says null for what is not external.
+        if let Some(part) = behavior[part].as_object_mut() {
+            part.retain(|_, value| !value.is_null());
         }
     }
     Ok(())

@@ -270,7 +270,7 @@ mod tests {
                     let [reason, note] = ["reason", "note"].map(|key| event[key].as_str().unwrap());
                     events.push(format!("{reason}: {note}"));
                 }
-                Operation::Merge(_) => panic!("taints are one list"),
+                Operation::Merge(_) | Operation::Delete { .. } => panic!("taints are one list"),
             }
         }
         (made, events)

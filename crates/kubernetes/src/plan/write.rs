@@ -17,6 +17,8 @@ pub enum Operation {
     Conditional(ConditionalPatch),
     /// A new object; that it exists already is as good.
     Create(Value),
+    /// The end of the object with this UID.
+    Delete { uid: String },
 }
 
 /// A change of one object, for whoever makes it by himself and for no other reason than his task.
@@ -72,6 +74,7 @@ impl Write {
                 }
                 body.hash(&mut hasher);
             }
+            Operation::Delete { uid } => uid.hash(&mut hasher),
         }
         hasher.finish()
     }

@@ -29,16 +29,34 @@ pub enum ReplicaProfileError {
     Negative { field: &'static str, given: i32 },
     #[error("spec.allowedScalingDirection: {0}; accepted: Both, Neither, Up or Down")]
     Direction(String),
-    #[error("spec.behavior.{field}.type: {given}; accepted: {accepted}")]
+    #[error("spec.behavior.{0}")]
+    Behavior(ProfileBehaviorError),
+    #[error("spec: more replicas together than a workload can have")]
+    TooMany,
+}
+
+/// A behaviour that is not accepted, with the place of what is wrong in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileBehaviorError {
+    #[error("{field}.type: {given}; accepted: {accepted}")]
     Type {
         field: &'static str,
         given: String,
         accepted: &'static str,
     },
-    #[error("spec.behavior.drainSeconds: {0}; accepted: 0 to {LONGEST_DRAIN}")]
+    #[error("drainSeconds: {0}; accepted: 0 to {LONGEST_DRAIN}")]
     Drain(i64),
-    #[error("spec: more replicas together than a workload can have")]
-    TooMany,
+}
+
+impl ProfileBehaviorError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Type { .. } => "Behavior",
+            Self::Drain(_) => "DrainSeconds",
+        }
+    }
 }
 
 impl ReplicaProfileError {
@@ -48,8 +66,7 @@ impl ReplicaProfileError {
         match self {
             Self::Negative { .. } | Self::TooMany => "Replicas",
             Self::Direction(_) => "AllowedScalingDirection",
-            Self::Type { .. } => "Behavior",
-            Self::Drain(_) => "DrainSeconds",
+            Self::Behavior(error) => error.reason(),
         }
     }
 }
@@ -86,7 +103,7 @@ pub fn check(spec: &ReplicaProfileSpec) -> Result<Rules, ReplicaProfileError> {
         wanted,
         paused: paused.unwrap_or(false),
         direction,
-        drain: drain(behavior.as_ref())?,
+        drain: drain(behavior.as_ref()).map_err(ReplicaProfileError::Behavior)?,
     })
 }
 
@@ -97,7 +114,13 @@ fn count(field: &'static str, given: Option<i32>) -> Result<i32, ReplicaProfileE
     }
 }
 
-fn drain(behavior: Option<&ProfileBehavior>) -> Result<SignedDuration, ReplicaProfileError> {
+/// The time for which a Pod takes no traffic before it is deleted.
+///
+/// # Errors
+/// The first thing in a behaviour that is not accepted.
+pub(crate) fn drain(
+    behavior: Option<&ProfileBehavior>,
+) -> Result<SignedDuration, ProfileBehaviorError> {
     let Some(behavior) = behavior else {
         return Ok(SignedDuration::from_secs(DRAIN));
     };
@@ -114,7 +137,7 @@ fn drain(behavior: Option<&ProfileBehavior>) -> Result<SignedDuration, ReplicaPr
     }
     let seconds = drain_seconds.unwrap_or(DRAIN);
     if !(0..=LONGEST_DRAIN).contains(&seconds) {
-        return Err(ReplicaProfileError::Drain(seconds));
+        return Err(ProfileBehaviorError::Drain(seconds));
     }
     Ok(SignedDuration::from_secs(seconds))
 }
@@ -123,9 +146,9 @@ fn is(
     field: &'static str,
     given: Option<&str>,
     accepted: &'static str,
-) -> Result<(), ReplicaProfileError> {
+) -> Result<(), ProfileBehaviorError> {
     match given {
-        Some(given) if given != accepted => Err(ReplicaProfileError::Type {
+        Some(given) if given != accepted => Err(ProfileBehaviorError::Type {
             field,
             given: excerpt(given, LONGEST_QUOTE),
             accepted,

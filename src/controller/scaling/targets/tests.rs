@@ -30,7 +30,7 @@ use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::scaling::{Pods, Queries, Settings, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{ObservedProfiles, Pods, Queries, Settings, TargetRef};
 use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
@@ -104,6 +104,7 @@ fn observed(name: &str, mode: &str) -> Observed {
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
         ihpa: None,
         portraits: Vec::new(),
+        profiles: ObservedProfiles::default(),
         scaled_object: None,
         workload: Some(Arc::new(workload.workload)),
         target: TargetRef::new("apps/v1", "Deployment", "shop", name),
@@ -149,6 +150,7 @@ impl Three {
                 max_age: SignedDuration::from_mins(3),
                 queries: Queries::Any,
                 risk: Risk::DEFAULT,
+                follows_profiles: false,
             },
             shared: &Shared::default(),
             sample: None,
@@ -204,7 +206,7 @@ fn reasons(ticked: &Ticked) -> Vec<&str> {
 fn events(ticked: &Ticked) -> Vec<String> {
     let reason = |write: &Write| match &write.operation {
         Operation::Create(event) => event["reason"].as_str().map(str::to_owned),
-        Operation::Merge(_) | Operation::Conditional(_) => None,
+        Operation::Merge(_) | Operation::Conditional(_) | Operation::Delete { .. } => None,
     };
     ticked.writes.iter().filter_map(reason).collect()
 }
@@ -254,6 +256,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
         risk: Risk::DEFAULT,
+        follows_profiles: false,
     };
     let tick = Tick {
         balances_scale_in: false,
@@ -355,6 +358,7 @@ impl Measured {
                 max_age: SignedDuration::from_secs(90),
                 queries: Queries::Any,
                 risk: Risk::DEFAULT,
+                follows_profiles: false,
             },
             shared: &Shared::default(),
             sample: sample.as_deref(),
@@ -510,6 +514,7 @@ impl Queue {
                 max_age: SignedDuration::from_secs(90),
                 queries: Queries::Presets,
                 risk: Risk::DEFAULT,
+                follows_profiles: false,
             },
             shared: &Shared::default(),
             sample: None,

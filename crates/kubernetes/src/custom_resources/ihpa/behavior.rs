@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::custom_resources::replica_profile::behavior as profile_behavior;
 use crate::custom_resources::schema::{flag, object, ruled};
 
 const ONE_SIZE: (&str, &str) = (
@@ -26,6 +27,7 @@ pub(super) fn behavior() -> Value {
                  well, and either way they are deleted once all steps are made and observed; Deleted deletes \
                  them in each step.",
             ),
+            "replicaProfile": profile_behavior(),
         }),
     )
 }

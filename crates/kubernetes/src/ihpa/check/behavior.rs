@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use super::error::{IhpaError, Problem, at};
 use crate::ihpa::spec::{GrayStrategy, IhpaBehavior, ScalingBehavior};
+use crate::replica_profile::drain;
 
 /// The longest interval and the longest observation, in seconds: a day.
 const LONGEST: i64 = 86_400;
@@ -15,10 +16,13 @@ pub(super) fn check(behavior: Option<&IhpaBehavior>) -> Result<StagedBehavior, I
     let Some(IhpaBehavior {
         scale_up,
         scale_down,
+        replica_profile,
     }) = behavior
     else {
         return Ok(StagedBehavior::default());
     };
+    let checked = drain(replica_profile.as_ref()).map_err(Problem::Profile);
+    at("spec.behavior.replicaProfile", checked)?;
     Ok(StagedBehavior {
         up: up(scale_up.as_ref())?,
         down: down(scale_down.as_ref())?,

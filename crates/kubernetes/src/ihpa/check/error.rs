@@ -5,6 +5,7 @@ use evenkeel_core::scaling::BoundsError;
 use crate::cron_hpa::CronHpaError;
 use crate::excerpt::excerpt;
 use crate::portrait_data::PortraitDataError;
+use crate::replica_profile::ProfileBehaviorError;
 
 /// The characters of a refused text that are repeated.
 const EXCERPT: usize = 60;
@@ -58,6 +59,9 @@ pub enum Problem {
         "are others than those of the reactive portrait; accepted: none, which forecasts those"
     )]
     OtherMetrics,
+    /// What is said of Pods out of traffic is not accepted.
+    #[error(transparent)]
+    Profile(#[from] ProfileBehaviorError),
 }
 
 impl Problem {
@@ -99,6 +103,7 @@ impl IhpaError {
                 Problem::Twice(_) => "SameName",
                 Problem::Number { .. } => "Number",
                 Problem::Metric(_) | Problem::OtherMetrics => "Metric",
+                Problem::Profile(error) => error.reason(),
             },
         }
     }

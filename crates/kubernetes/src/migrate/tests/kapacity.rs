@@ -179,3 +179,50 @@ fn a_horizontal_portrait_keeps_what_its_maker_reads() {
     let found = migrated(&kapacity("HorizontalPortrait", &reactive), None);
     assert!(has_note(&found, "nobody reads it"));
 }
+
+#[test]
+fn a_replica_profile_and_its_behaviour_in_an_autoscaler_are_taken_over() {
+    let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"});
+    let behavior = json!({"podSorter": {"type": "WorkloadDefault"},
+        "podTrafficController": {"type": "ReadinessGate"}});
+    let spec = json!({"scaleTargetRef": target, "onlineReplicas": 3, "cutoffReplicas": 1,
+        "standbyReplicas": 1, "paused": false, "allowedScalingDirection": "Both", "behavior": behavior});
+    let document = kapacity("ReplicaProfile", &spec);
+    let found = migrated(&document, None);
+    let mut expected = document.clone();
+    expected["apiVersion"] = json!("autoscaling.evenkeel.dev/v1alpha1");
+    assert_eq!(found.manifest, expected);
+    assert!(
+        has_note(&found, "inject-pod-readiness-gate"),
+        "{:?}",
+        found.notes
+    );
+
+    let mut document = ihpa(&json!([{"type": "Static", "priority": 1, "static": {"replicas": 1}}]));
+    document["spec"]["behavior"] = json!({"replicaProfile": behavior});
+    let found = migrated(&document, None);
+    assert_eq!(found.manifest["spec"], document["spec"]);
+}
+
+#[test]
+fn what_a_replica_profile_leaves_to_others_is_refused_with_its_place() {
+    let external = json!({"podSorter": {"type": "External", "external": {"name": "ours"}}});
+    let spec =
+        json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "behavior": external});
+    let error = refused(&kapacity("ReplicaProfile", &spec));
+    assert!(
+        error.contains("spec.behavior.podSorter.type: External is done by nobody"),
+        "{error}"
+    );
+    let mut document = ihpa(&json!([{"type": "Static", "priority": 1, "static": {"replicas": 1}}]));
+    document["spec"]["behavior"] = json!({"replicaProfile": external});
+    let error = refused(&document);
+    assert!(
+        error.contains("spec.behavior.replicaProfile.podSorter.type"),
+        "{error}"
+    );
+    let spec =
+        json!({"scaleTargetRef": {"kind": "DaemonSet", "name": "web"}, "onlineReplicas": -1});
+    let error = refused(&kapacity("ReplicaProfile", &spec));
+    assert!(error.contains("-1 replicas"), "{error}");
+}

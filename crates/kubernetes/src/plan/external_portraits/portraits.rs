@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::observed::Observed;
 use crate::horizontal_portrait::{
@@ -90,7 +90,7 @@ fn create(ihpa: &Ihpa, namespace: &str, name: &str, spec: &HorizontalPortraitSpe
         "metadata": {
             "name": name,
             "namespace": namespace,
-            "ownerReferences": [owner(ihpa)],
+            "ownerReferences": [ihpa.owner_reference()],
         },
         "spec": spec,
     });
@@ -99,16 +99,6 @@ fn create(ihpa: &Ihpa, namespace: &str, name: &str, spec: &HorizontalPortraitSpe
         ObjectRef::in_namespace(kind, namespace, name),
         Operation::Create(body),
     )
-}
-
-fn owner(ihpa: &Ihpa) -> Value {
-    json!({
-        "apiVersion": Kind::Ihpa.api_version(),
-        "kind": Kind::Ihpa.as_str(),
-        "name": ihpa.metadata.name,
-        "uid": ihpa.metadata.uid,
-        "controller": true,
-    })
 }
 
 /// The spec of one that belongs to this autoscaler, where it is another; one that somebody else has made is his.

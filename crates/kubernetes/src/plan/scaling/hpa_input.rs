@@ -75,7 +75,10 @@ impl HpaInput {
         for reading in readings.others.values_mut().flatten() {
             reading.keep_pods(&observed.pods.members);
         }
+        // Those that wait out of traffic carry none of the load, and are not counted by who decides.
+        let parked = &observed.profiles.parked;
         let members = observed.pods.members.iter();
+        let members = members.filter(|pod| !parked.contains(&pod.name));
         let mut pods: Vec<_> = members.map(|pod| PodFacts::clone(pod)).collect();
         // The order of a listing: that of the index is any.
         pods.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -8,6 +8,7 @@ mod conditions;
 mod events;
 mod given;
 mod portray;
+mod profile;
 mod status;
 mod writes;
 

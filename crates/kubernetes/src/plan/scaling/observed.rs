@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::observed_profiles::ObservedProfiles;
 use super::target_ref::TargetRef;
 use crate::autoscaler::Autoscaler;
 use crate::horizontal_portrait::CheckedHorizontalPortrait;
@@ -27,6 +28,8 @@ pub struct Observed {
     pub ihpa: Option<Arc<CheckedIhpa>>,
     /// The portraits that others make for the IHPA.
     pub portraits: Vec<Arc<CheckedHorizontalPortrait>>,
+    /// The ReplicaProfiles that the IHPA has to do with.
+    pub profiles: ObservedProfiles,
     /// The KEDA ScaledObject that manages the HPA, or that has lost its HPA.
     pub scaled_object: Option<Arc<ScaledObject>>,
     /// The workload that is scaled, where it is a Deployment or a StatefulSet that exists.

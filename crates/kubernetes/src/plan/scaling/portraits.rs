@@ -22,6 +22,8 @@ pub struct TargetPortraits {
     pub behavior: StagedBehavior,
     /// The counts that are written in the cluster at present.
     pub counts: ReplicaCounts,
+    /// The part that a ReplicaProfile of the IHPA's has in it.
+    pub profile: ProfileRole,
     /// The change that is under way.
     pub change: Option<Change>,
     /// What failed checks hold.
@@ -34,6 +36,17 @@ pub struct TargetPortraits {
     pub generation: Option<i64>,
     /// True for a count of 0 that the user has set.
     pub rests_at_zero: bool,
+}
+
+/// The part that an IHPA's own ReplicaProfile has in setting the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileRole {
+    /// It says how many Pods do what, and sets the count: Pods wait out of traffic before they are deleted.
+    SetsCount,
+    /// The count is set without it.
+    None,
+    /// The same, and nobody here follows ReplicaProfiles.
+    NotFollowed,
 }
 
 /// A stability check, with what it asks.

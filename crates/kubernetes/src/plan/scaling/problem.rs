@@ -67,7 +67,9 @@ pub enum Problem {
     /// The IHPA is to act, and this word of its namespace, its annotations or the configuration keeps it from that.
     ScaleModeLimited(HeldBack),
     /// Pods of the IHPA are to wait in this state before they are deleted, and nothing puts them into it.
-    GrayStateUnsupported(&'static str),
+    GrayStateUnsupported { state: &'static str, why: NoProfile },
+    /// A ReplicaProfile that is not the IHPA's has the name of its own, or is about its workload.
+    ProfileConflict(Box<str>),
     /// CronHPAs ask for replicas of what an IHPA scales.
     CronConflict(Box<str>),
     /// The work on it panicked; it rests until then, or until its objects change.
@@ -94,7 +96,7 @@ impl Problem {
     pub(super) const PAUSED: &'static str = "Paused";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 24] = [
+    pub(super) const KINDS: [&'static str; 25] = [
         Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
@@ -119,6 +121,7 @@ impl Problem {
         "ScaleModeLimited",
         Self::CRON_CONFLICT,
         "GrayStateUnsupported",
+        "ProfileConflict",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -148,8 +151,29 @@ impl Problem {
             Self::InvalidSpec(_) => 20,
             Self::ScaleModeLimited(_) => 21,
             Self::CronConflict(_) => 22,
-            Self::GrayStateUnsupported(_) => 23,
+            Self::GrayStateUnsupported { .. } => 23,
+            Self::ProfileConflict(_) => 24,
         }]
+    }
+}
+
+/// Why no ReplicaProfile is made for an IHPA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoProfile {
+    /// The configuration takes no Pods out of traffic.
+    Off,
+    /// A ReplicaProfile cannot be about such a workload.
+    Kind,
+}
+
+impl fmt::Display for NoProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "scaling.replicaProfiles of the configuration is off",
+            Self::Kind => {
+                "only a Deployment, a StatefulSet or a ReplicaSet can have a ReplicaProfile"
+            }
+        })
     }
 }
 
@@ -245,9 +269,14 @@ impl fmt::Display for Problem {
                 f,
                 "{held_back}: what is computed is shown, and nothing is changed"
             ),
-            Self::GrayStateUnsupported(state) => write!(
+            Self::GrayStateUnsupported { state, why } => write!(
                 f,
-                "grayState {state} is not followed: Pods are deleted step by step, as with Deleted"
+                "grayState {state} is not followed, since {why}: Pods are deleted step by step, as with Deleted"
+            ),
+            Self::ProfileConflict(name) => write!(
+                f,
+                "ReplicaProfile {name} is not its own and is in its way: delete it, or give it another name and \
+                 another workload; nothing is changed meanwhile"
             ),
             Self::CronConflict(crons) => write!(
                 f,
@@ -294,7 +323,11 @@ mod tests {
             Problem::InvalidSpec("".into()),
             Problem::ScaleModeLimited(HeldBack::Namespace(Mode::Off)),
             Problem::CronConflict("".into()),
-            Problem::GrayStateUnsupported("Cutoff"),
+            Problem::GrayStateUnsupported {
+                state: "Cutoff",
+                why: NoProfile::Off,
+            },
+            Problem::ProfileConflict("".into()),
             Problem::NoWorkload(web()),
             Problem::Paused,
             Problem::Quarantined {

@@ -55,6 +55,7 @@ impl Quarantine {
             autoscaler,
             ihpa,
             portraits: _,
+            profiles: _,
             scaled_object,
             workload,
             target: _,

@@ -165,6 +165,7 @@ mod tests {
             autoscaler: None,
             ihpa: None,
             portraits: Vec::new(),
+            profiles: crate::plan::scaling::ObservedProfiles::default(),
             scaled_object: None,
             workload: None,
             target: TargetRef::new("apps/v1", kind, "shop", name),

@@ -53,7 +53,8 @@ pub fn scale_in(
     now: Timestamp,
     writes: &mut Vec<Write>,
 ) -> Option<ScaleIn> {
-    if !observed.namespace_policy.enabled {
+    // A ReplicaProfile says itself which Pods go first.
+    if !observed.namespace_policy.enabled || resolved.is_profiled() {
         return None;
     }
     let status = observed.autoscaler.as_ref().map(|hpa| &hpa.status);

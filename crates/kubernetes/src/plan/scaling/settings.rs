@@ -21,6 +21,8 @@ pub struct Settings {
     pub queries: Queries,
     /// The share of time in which a floor may be too low.
     pub risk: Risk,
+    /// True where Pods are taken out of traffic for ReplicaProfiles.
+    pub follows_profiles: bool,
 }
 
 /// The loads that annotations may name.
@@ -45,6 +47,7 @@ impl Default for Settings {
             // The configuration asks a Prometheus unless it says otherwise.
             queries: Queries::Presets,
             risk: Risk::default(),
+            follows_profiles: false,
         }
     }
 }

@@ -17,6 +17,7 @@ use super::hpa_input;
 use super::known_pods::KnownPods;
 use super::observed::Observed;
 use super::owner::Owner;
+use super::portraits::ProfileRole;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
 use super::settings::Settings;
@@ -73,6 +74,14 @@ impl Resolved {
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.mode == Mode::Direct && self.target.is_some()
+    }
+
+    /// True where a ReplicaProfile sets the count of the workload.
+    #[must_use]
+    pub fn is_profiled(&self) -> bool {
+        let target = self.target.as_ref().filter(|_| self.is_direct());
+        let portraits = target.and_then(|target| target.portraits.as_deref());
+        portraits.is_some_and(|portraits| portraits.profile == ProfileRole::SetsCount)
     }
 
     /// Takes what CronHPAs ask for, and forgets what any asked for that is gone: in mode direct the bounds

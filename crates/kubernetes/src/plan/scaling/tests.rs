@@ -51,6 +51,7 @@ fn settings() -> Settings {
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
         risk: Risk::new(0.03).unwrap(),
+        follows_profiles: false,
     }
 }
 
@@ -169,6 +170,7 @@ impl World {
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
             ihpa: None,
             portraits: Vec::new(),
+            profiles: crate::plan::scaling::ObservedProfiles::default(),
             scaled_object: parsed(&self.scaled_object)
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
             workload: parsed(&self.workload).map(|value| {

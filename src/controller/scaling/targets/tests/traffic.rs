@@ -68,6 +68,7 @@ impl Named {
                 max_age: SignedDuration::from_secs(90),
                 queries: self.queries,
                 risk: Risk::DEFAULT,
+                follows_profiles: false,
             },
             shared: &Shared::default(),
             sample: None,

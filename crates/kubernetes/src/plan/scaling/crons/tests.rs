@@ -87,6 +87,7 @@ fn observed(hpa: &str, workload: &str) -> Observed {
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
         ihpa: None,
         portraits: Vec::new(),
+        profiles: crate::plan::scaling::ObservedProfiles::default(),
         scaled_object: None,
         workload: None,
         target: TargetRef::new("apps/v1", "Deployment", "shop", workload),
@@ -189,6 +190,7 @@ fn settings() -> Settings {
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
         risk: Risk::DEFAULT,
+        follows_profiles: false,
     }
 }
 
@@ -306,7 +308,7 @@ impl Played {
                     assert_eq!(event["regarding"]["kind"], "CronHPA");
                     self.told.push(event["reason"].as_str().unwrap().to_owned());
                 }
-                Operation::Conditional(_) => panic!("{write:?}"),
+                Operation::Conditional(_) | Operation::Delete { .. } => panic!("{write:?}"),
             }
         }
         let again = self.plan(now);

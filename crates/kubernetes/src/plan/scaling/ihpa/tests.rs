@@ -10,11 +10,13 @@ use super::portray;
 use crate::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
 use crate::namespace_policy::NamespacePolicy;
+use crate::plan::conditional::apply;
 use crate::plan::scaling::{
-    Context, Learned, Observed, PlanMemory, Pods, Problem, Resolved, Settings, TargetRef, plan,
-    resolve,
+    Context, Learned, Observed, ObservedProfiles, PlanMemory, Pods, Problem, Resolved, Settings,
+    TargetRef, plan, resolve,
 };
 use crate::plan::write::{Operation, Purpose, Write};
+use crate::replica_profile::CheckedReplicaProfile;
 use crate::watched::WatchedDeployment;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::Mode;
@@ -33,6 +35,8 @@ struct World {
     namespace: BTreeMap<String, String>,
     ihpa: Value,
     portrait: Option<Value>,
+    profiles: Vec<Value>,
+    settings: Settings,
     replicas: i32,
     tracker: Tracker,
     memory: PlanMemory,
@@ -51,6 +55,8 @@ impl World {
             ihpa: json!({"metadata": {"name": "web", "namespace": "shop", "uid": "i",
                 "generation": 1, "resourceVersion": "1"}, "spec": spec}),
             portrait: None,
+            profiles: Vec::new(),
+            settings: Settings::default(),
             replicas: 3,
             tracker: Tracker::default(),
             memory: PlanMemory::default(),
@@ -75,6 +81,7 @@ impl World {
             autoscaler: None,
             ihpa: Some(Arc::new(CheckedIhpa::new(Arc::new(ihpa), None))),
             portraits: portrait.collect(),
+            profiles: self.observed_profiles(),
             scaled_object: None,
             workload: Some(Arc::new(workload.workload)),
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
@@ -82,11 +89,56 @@ impl World {
         }
     }
 
+    fn observed_profiles(&self) -> ObservedProfiles {
+        let read = |profile: &Value| {
+            CheckedReplicaProfile::new(serde_json::from_value(profile.clone()).unwrap())
+        };
+        ObservedProfiles {
+            all: self.profiles.iter().map(read).collect(),
+            parked: Arc::default(),
+        }
+    }
+
+    /// What the API server makes of a write on the profile, and the controller of profiles of the count.
+    fn change_profile(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Create(body) => {
+                let mut made = body.clone();
+                made["metadata"]["uid"] = json!("p");
+                self.profiles.push(made);
+            }
+            Operation::Conditional(patch) => {
+                apply(self.profiles.last_mut().unwrap(), patch).unwrap();
+            }
+            Operation::Delete { uid } => {
+                self.profiles.retain(|one| one["metadata"]["uid"] != **uid);
+            }
+            Operation::Merge(_) => panic!("{operation:?}"),
+        }
+        if let Some(own) = self.profiles.last() {
+            let count = |field: &str| own["spec"][field].as_i64().unwrap();
+            let total =
+                count("onlineReplicas") + count("cutoffReplicas") + count("standbyReplicas");
+            self.replicas = i32::try_from(total).unwrap();
+        }
+    }
+
+    /// The counts of the profile.
+    fn profiled(&self) -> Option<(i64, i64, i64)> {
+        let spec = &self.profiles.first()?["spec"];
+        let count = |field: &str| spec[field].as_i64().unwrap();
+        Some((
+            count("onlineReplicas"),
+            count("cutoffReplicas"),
+            count("standbyReplicas"),
+        ))
+    }
+
     /// One tick, 15 s after the one before; statuses and counts that are written are there at the next.
     fn tick(&mut self) -> (Resolved, Vec<Write>) {
         self.now += 15;
         let (observed, now) = (self.observed(), at(self.now));
-        let mut resolved = resolve(&observed, false, &Settings::default(), None, now);
+        let mut resolved = resolve(&observed, false, &self.settings, None, now);
         portray(&observed, &mut resolved, &mut self.memory, now);
         let shared = Shared::default();
         let report = resolved.target.as_ref().map(|target| {
@@ -105,6 +157,11 @@ impl World {
             &context,
         );
         for write in &writes {
+            if write.target.resource == "replicaprofiles" {
+                assert_eq!(write.purpose, Purpose::ScalingReplicas);
+                self.change_profile(&write.operation);
+                continue;
+            }
             match (&write.operation, write.purpose) {
                 (Operation::Merge(body), Purpose::ScalingStatus) => {
                     assert_eq!(body["metadata"]["resourceVersion"], "1");
@@ -280,4 +337,183 @@ fn whoever_takes_over_goes_on_with_the_steps_from_the_status() {
             .gray
             .is_none_or(|gray| gray.last_update_time >= Some(at(stepped) + age))
     );
+}
+
+/// Scale-in in steps of two, by Pods that wait in this state.
+fn parking(replicas: i32, state: &str) -> World {
+    let mut world = World::new(&[constant(replicas)]);
+    world.settings.follows_profiles = true;
+    world.ihpa["spec"]["behavior"] = json!({"scaleDown": {"grayStrategy": {"grayState": state,
+        "changeCount": 2, "changeIntervalSeconds": 30, "observationSeconds": 30}},
+        "replicaProfile": {"drainSeconds": 5}});
+    world
+}
+
+fn want(world: &mut World, replicas: i32) {
+    world.ihpa["spec"]["portraitProviders"] = json!([constant(replicas)]);
+}
+
+/// The counts that the profile has one after the other, until nothing changes any more.
+fn course(world: &mut World) -> Vec<(i64, i64, i64)> {
+    let mut seen: Vec<_> = world.profiled().into_iter().collect();
+    for _ in 0..20 {
+        world.tick();
+        if seen.last() != world.profiled().as_ref() {
+            seen.extend(world.profiled());
+        }
+    }
+    seen
+}
+
+#[test]
+fn pods_wait_out_of_traffic_by_a_profile_of_its_own_and_are_taken_first_again() {
+    let mut world = parking(8, "Cutoff");
+    world.tick();
+    assert_eq!(world.profiled(), Some((8, 0, 0)));
+    let made = world.profiles[0].clone();
+    assert_eq!(made["metadata"]["name"], "web");
+    let owner = &made["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["uid"], &owner["controller"]),
+        (&json!("i"), &json!(true))
+    );
+    assert_eq!(made["spec"]["behavior"], json!({"drainSeconds": 5}));
+    assert_eq!(made["spec"]["scaleTargetRef"]["name"], "web");
+    assert_eq!(world.tick().1.len(), 1, "the status, and nothing twice");
+    want(&mut world, 4);
+    let down = [(8, 0, 0), (6, 2, 0), (4, 4, 0), (4, 0, 0)];
+    assert_eq!(course(&mut world), down);
+    assert_eq!(world.replicas, 4);
+    assert_eq!(world.condition("GrayProgressing").unwrap().0, false);
+    let lowered = world.told.iter().filter(|one| *one == "ReplicasLowered");
+    assert_eq!(lowered.count(), 2, "{:?}", world.told);
+
+    want(&mut world, 1);
+    world.tick();
+    assert_eq!(world.profiled(), Some((2, 2, 0)));
+    want(&mut world, 3);
+    world.tick();
+    assert_eq!(world.profiled(), Some((3, 1, 0)), "the cut-off one first");
+    assert_eq!(world.replicas, 4);
+
+    let mut world = parking(8, "Standby");
+    world.tick();
+    want(&mut world, 5);
+    let down = [(8, 0, 0), (6, 0, 2), (5, 0, 3), (5, 0, 0)];
+    assert_eq!(course(&mut world), down);
+}
+
+#[test]
+fn whoever_takes_over_goes_on_from_the_counts_of_the_profile() {
+    let mut world = parking(8, "Cutoff");
+    world.tick();
+    want(&mut world, 4);
+    let mut seen = vec![(8, 0, 0)];
+    for _ in 0..12 {
+        (world.memory, world.tracker) = (PlanMemory::default(), Tracker::default());
+        world.tick();
+        let counts = world.profiled().unwrap();
+        if seen.last() != Some(&counts) {
+            seen.push(counts);
+        }
+    }
+    assert_eq!(seen, [(8, 0, 0), (6, 2, 0), (4, 4, 0), (4, 0, 0)]);
+}
+
+#[test]
+fn the_profile_goes_where_the_count_is_set_without_it_and_stays_while_paused() {
+    let gone = |change: fn(&mut World)| {
+        let mut world = parking(8, "Cutoff");
+        world.tick();
+        change(&mut world);
+        world.tick();
+        world.profiles.is_empty()
+    };
+    assert!(gone(
+        |world| world.ihpa["spec"]["scaleMode"] = json!("Preview")
+    ));
+    assert!(gone(|world| world.namespace.clear()));
+    assert!(gone(|world| world.settings.follows_profiles = false));
+    assert!(gone(|world| world.ihpa["spec"]["behavior"] = json!(null)));
+
+    let mut world = parking(8, "Cutoff");
+    world.tick();
+    world.ihpa["spec"]["paused"] = json!(true);
+    want(&mut world, 2);
+    world.tick();
+    assert_eq!(world.profiles[0]["spec"]["paused"], true);
+    assert_eq!(world.profiled(), Some((8, 0, 0)));
+    let (_, writes) = world.tick();
+    let of_profile = |write: &&Write| write.target.resource == "replicaprofiles";
+    assert_eq!(writes.iter().filter(of_profile).count(), 0);
+    world.ihpa["spec"]["paused"] = json!(false);
+    world.tick();
+    assert_eq!(world.profiles[0]["spec"]["paused"], json!(null));
+    assert_eq!(world.profiled(), Some((6, 2, 0)));
+}
+
+#[test]
+fn the_count_is_not_set_by_two_while_the_profile_goes() {
+    let mut world = parking(8, "Cutoff");
+    world.tick();
+    world.ihpa["spec"]["behavior"] = json!(null);
+    want(&mut world, 2);
+    let (_, writes) = world.tick();
+    let by_scale = |writes: &[Write]| {
+        let mut writes = writes.iter();
+        writes.any(|one| one.target.subresource.as_deref() == Some("scale"))
+    };
+    assert!(!by_scale(&writes), "{writes:?}");
+    let (_, writes) = world.tick();
+    assert!(by_scale(&writes), "{writes:?}");
+    assert_eq!(world.replicas, 2);
+}
+
+#[test]
+fn without_profiles_pods_that_go_are_deleted_and_the_condition_says_why() {
+    let mut world = parking(8, "Cutoff");
+    world.settings.follows_profiles = false;
+    world.tick();
+    assert_eq!((world.replicas, world.profiles.len()), (8, 0));
+    let status = world.status();
+    let mut conditions = status.conditions.iter();
+    let told = conditions.find(|one| one.kind == "GrayStateUnsupported");
+    let told = &told.unwrap().message;
+    assert!(
+        told.contains("scaling.replicaProfiles of the configuration is off"),
+        "{told}"
+    );
+    want(&mut world, 4);
+    world.tick();
+    assert_eq!(world.replicas, 6, "a step all the same");
+}
+
+#[test]
+fn a_profile_of_somebody_else_is_left_as_it_is_and_named() {
+    let foreign = |name: &str, target: &str, owner: &Value| {
+        json!({"metadata": {"name": name, "namespace": "shop", "uid": "f", "ownerReferences": owner},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": target}, "onlineReplicas": 3}})
+    };
+    let of_another = json!([{"apiVersion": "autoscaling.evenkeel.dev/v1alpha1",
+        "kind": "IntelligentHorizontalPodAutoscaler", "name": "web", "uid": "before", "controller": true}]);
+    for (state, profile, refused) in [
+        ("Cutoff", foreign("web", "web", &json!(null)), true),
+        ("Cutoff", foreign("web", "api", &json!(null)), true),
+        ("Cutoff", foreign("web", "web", &of_another), true),
+        ("Cutoff", foreign("other", "web", &json!(null)), true),
+        ("Deleted", foreign("other", "web", &json!(null)), true),
+        ("Deleted", foreign("web", "api", &json!(null)), false),
+    ] {
+        let mut world = parking(8, state);
+        world.profiles.push(profile.clone());
+        world.tick();
+        assert_eq!(world.profiles, [profile.clone()], "{state}");
+        assert_eq!(
+            world.condition("ProfileConflict").is_some(),
+            refused,
+            "{profile}"
+        );
+        assert_eq!(world.replicas, if refused { 3 } else { 8 }, "{profile}");
+        assert_eq!(world.told.contains(&"ProfileConflict".to_owned()), refused);
+    }
 }

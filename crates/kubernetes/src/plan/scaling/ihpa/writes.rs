@@ -3,6 +3,7 @@
 use super::conditions::conditions;
 use super::events::{Told, of_count, of_portraits, of_stages};
 use super::portray::before;
+use super::profile;
 use super::status::{Surroundings, is_due, status};
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
 use crate::kinds::Kind;
@@ -11,7 +12,6 @@ use crate::plan::scaling::beside::{left_behind, told_beside};
 use crate::plan::scaling::bounds::FloorChange;
 use crate::plan::scaling::conditions::Circumstances;
 use crate::plan::scaling::context::Context;
-use crate::plan::scaling::direct;
 use crate::plan::scaling::events::EventPlan;
 use crate::plan::scaling::memory::PlanMemory;
 use crate::plan::scaling::observed::Observed;
@@ -59,7 +59,7 @@ pub(in crate::plan::scaling) fn plan(
     remembered.plan(next, now);
     status
         .into_iter()
-        .chain(direct::write(observed, resolved, report))
+        .chain(profile::writes(observed, resolved, report))
         .chain(beside)
         .chain(events)
         .collect()

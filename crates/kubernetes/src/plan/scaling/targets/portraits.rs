@@ -9,11 +9,13 @@ use super::Rules;
 use crate::ihpa::{CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source};
 use crate::plan::scaling::capacity::{TargetMetrics, scaled_signals, target_metrics};
 use crate::plan::scaling::hpa_input;
-use crate::plan::scaling::portraits::{Subject, TargetCheck, TargetPortraits};
-use crate::plan::scaling::problem::Problem;
+use crate::plan::scaling::observed_profiles::is_about;
+use crate::plan::scaling::portraits::{ProfileRole, Subject, TargetCheck, TargetPortraits};
+use crate::plan::scaling::problem::{NoProfile, Problem};
 use crate::plan::scaling::query;
 use crate::plan::scaling::target::{Target, TargetReaction};
 use crate::plan::scaling::traffic;
+use crate::replica_profile::PROFILED;
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::stages::{Park, StagedBehavior};
@@ -36,9 +38,15 @@ impl Rules<'_> {
             return Err(Problem::Paused);
         }
         let observed = self.observed;
-        let current = self
+        let workload = self
             .current()
             .ok_or_else(|| Problem::NoWorkload(Box::new(observed.target.clone())))?;
+        if let Some(other) = self
+            .other_profile(ihpa, rules)
+            .filter(|_| mode == Mode::Direct)
+        {
+            return Err(Problem::ProfileConflict(other.into()));
+        }
         let mut problems: Vec<_> = self
             .requested
             .held_back(self.settings)
@@ -60,7 +68,9 @@ impl Rules<'_> {
             &mut signals,
             &mut problems,
         );
-        let portraits = self.portraits(ihpa, rules, current, &mut problems);
+        let portraits = self.portraits(ihpa, rules, workload, &mut problems);
+        // Those that wait out of traffic are none of the count that is decided.
+        let current = portraits.counts.online;
         let target = Target {
             namespace: Arc::clone(&observed.namespace),
             policy: self.policy(mode, rules.bounds),
@@ -82,9 +92,12 @@ impl Rules<'_> {
         &self,
         ihpa: &CheckedIhpa,
         rules: &IhpaRules,
-        current: i32,
+        workload: i32,
         problems: &mut Vec<Problem>,
     ) -> TargetPortraits {
+        let (behavior, profile) = self.parking(rules.behavior, problems);
+        let counts = self.profiled(ihpa, profile);
+        let counts = counts.unwrap_or_else(|| ReplicaCounts::all_online(workload));
         let resume = ihpa.object.resume().unwrap_or_else(|invalid| {
             problems.push(Problem::InvalidSpec(invalid.to_string().into()));
             None
@@ -104,8 +117,9 @@ impl Rules<'_> {
             given: Vec::new(),
             reactive: by(|source| matches!(source, Source::Reactive(_))),
             predictive: by(|source| matches!(source, Source::Predictive(_))),
-            behavior: deleting(rules.behavior, problems),
-            counts: ReplicaCounts::all_online(current),
+            behavior,
+            counts,
+            profile,
             change: gray.map(crate::ihpa::GrayStatus::change),
             hold: hold.and_then(crate::ihpa::HoldStatus::hold),
             resume,
@@ -114,6 +128,64 @@ impl Rules<'_> {
             generation: workload.and_then(|workload| workload.metadata.generation),
             rests_at_zero: false,
         }
+    }
+
+    /// The rules for changes, and the part that a ReplicaProfile has in them. Where there can be none, Pods are
+    /// deleted that would have to wait without traffic.
+    fn parking(
+        &self,
+        mut behavior: StagedBehavior,
+        problems: &mut Vec<Problem>,
+    ) -> (StagedBehavior, ProfileRole) {
+        let why = if !self.settings.follows_profiles {
+            Some(NoProfile::Off)
+        } else if self.can_have_profile() {
+            None
+        } else {
+            Some(NoProfile::Kind)
+        };
+        let state = match behavior.park() {
+            Park::Cutoff => Some("Cutoff"),
+            Park::Standby => Some("Standby"),
+            Park::Deleted => None,
+        };
+        if let Some((state, why)) = state.zip(why) {
+            problems.push(Problem::GrayStateUnsupported { state, why });
+            if let Some(stages) = &mut behavior.down.stages {
+                stages.park = Park::Deleted;
+            }
+        }
+        let role = match (state, why) {
+            (_, Some(NoProfile::Off)) => ProfileRole::NotFollowed,
+            (Some(_), None) => ProfileRole::SetsCount,
+            (_, Some(NoProfile::Kind)) | (None, None) => ProfileRole::None,
+        };
+        (behavior, role)
+    }
+
+    /// True for a workload of a kind that a ReplicaProfile may name.
+    fn can_have_profile(&self) -> bool {
+        let workload = self.observed.workload.as_ref();
+        workload.is_some_and(|workload| PROFILED.contains(&workload.kind))
+    }
+
+    /// The counts that the IHPA's own ReplicaProfile has, where it sets that of this workload.
+    fn profiled(&self, ihpa: &CheckedIhpa, role: ProfileRole) -> Option<ReplicaCounts> {
+        let own = self.observed.profiles.own(ihpa);
+        let own = own
+            .filter(|own| role == ProfileRole::SetsCount && is_about(own, &self.observed.target));
+        own?.rules().ok().map(|rules| rules.wanted)
+    }
+
+    /// A ReplicaProfile that is not the IHPA's and in its way, where anybody follows it.
+    fn other_profile(&self, ihpa: &CheckedIhpa, rules: &IhpaRules) -> Option<&str> {
+        if !self.settings.follows_profiles {
+            return None;
+        }
+        let profiles = &self.observed.profiles;
+        let needs_own = rules.behavior.park() != Park::Deleted && self.can_have_profile();
+        let rival = profiles.rival(ihpa, &self.observed.target);
+        rival.or_else(|| profiles.namesake(ihpa).filter(|_| needs_own))
     }
 
     /// Who reacts to the load, where a portrait does.
@@ -175,23 +247,6 @@ impl Rules<'_> {
             ),
         }
     }
-}
-
-/// The rules for changes, with Pods that are deleted where they would have to wait without traffic: nothing here keeps
-/// them from it.
-fn deleting(mut behavior: StagedBehavior, problems: &mut Vec<Problem>) -> StagedBehavior {
-    if let Some(stages) = &mut behavior.down.stages
-        && stages.park != Park::Deleted
-    {
-        let word = if stages.park == Park::Cutoff {
-            "Cutoff"
-        } else {
-            "Standby"
-        };
-        problems.push(Problem::GrayStateUnsupported(word));
-        stages.park = Park::Deleted;
-    }
-    behavior
 }
 
 fn speaker(provider: &Provider) -> Speaker {

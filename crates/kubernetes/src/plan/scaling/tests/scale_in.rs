@@ -68,7 +68,7 @@ fn reasons<'a>(writes: impl IntoIterator<Item = &'a Write>) -> Vec<String> {
         .into_iter()
         .filter_map(|write| match &write.operation {
             Operation::Create(event) => event["reason"].as_str().map(str::to_owned),
-            Operation::Merge(_) | Operation::Conditional(_) => None,
+            Operation::Merge(_) | Operation::Conditional(_) | Operation::Delete { .. } => None,
         });
     events.collect()
 }

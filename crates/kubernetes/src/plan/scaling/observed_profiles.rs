@@ -1,0 +1,71 @@
+//! The ReplicaProfiles that an IHPA has to do with: its own, of its name and owned by it, and those of others.
+//!
+//! A profile is an IHPA's own by the UID of its controller alone: what somebody else has made under the name stays
+//! as it is, and so does what belongs to an IHPA of the name that is gone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::target_ref::TargetRef;
+use crate::ihpa::CheckedIhpa;
+use crate::kinds::Kind;
+use crate::replica_profile::CheckedReplicaProfile;
+
+/// The ReplicaProfiles that an IHPA has to do with, and the Pods that are out of traffic.
+#[derive(Debug, Clone, Default)]
+pub struct ObservedProfiles {
+    /// Those of its name, and those about its workload.
+    pub all: Vec<Arc<CheckedReplicaProfile>>,
+    /// The names of the Pods of the namespace that take no traffic.
+    pub parked: Arc<BTreeSet<String>>,
+}
+
+impl ObservedProfiles {
+    /// True for a profile that concerns an IHPA and its workload.
+    #[must_use]
+    pub fn concern(
+        profile: &CheckedReplicaProfile,
+        ihpa: &CheckedIhpa,
+        target: &TargetRef,
+    ) -> bool {
+        has_its_name(profile, ihpa) || is_about(profile, target)
+    }
+
+    /// The one that belongs to the IHPA.
+    #[must_use]
+    pub fn own(&self, ihpa: &CheckedIhpa) -> Option<&CheckedReplicaProfile> {
+        let mut all = self.all.iter().filter(|profile| profile.is_there());
+        all.find(|profile| is_own(profile, ihpa))
+            .map(|profile| &**profile)
+    }
+
+    /// One of somebody else that is about the same workload.
+    pub(super) fn rival(&self, ihpa: &CheckedIhpa, target: &TargetRef) -> Option<&str> {
+        let foreign = |profile: &&Arc<CheckedReplicaProfile>| {
+            profile.is_there() && is_about(profile, target) && !is_own(profile, ihpa)
+        };
+        self.all.iter().find(foreign).map(|one| one.object.name())
+    }
+
+    /// One of somebody else that has the name which the IHPA's own is to have.
+    pub(super) fn namesake(&self, ihpa: &CheckedIhpa) -> Option<&str> {
+        let foreign = |profile: &&Arc<CheckedReplicaProfile>| {
+            profile.is_there() && has_its_name(profile, ihpa) && !is_own(profile, ihpa)
+        };
+        self.all.iter().find(foreign).map(|one| one.object.name())
+    }
+}
+
+/// True where a profile is about a workload.
+pub(super) fn is_about(profile: &CheckedReplicaProfile, target: &TargetRef) -> bool {
+    let named = &profile.object.spec.scale_target_ref;
+    profile.kind().map(Kind::as_str) == Some(target.kind()) && named.name == target.name()
+}
+
+fn has_its_name(profile: &CheckedReplicaProfile, ihpa: &CheckedIhpa) -> bool {
+    Some(profile.object.name()) == ihpa.object.metadata.name.as_deref()
+}
+
+fn is_own(profile: &CheckedReplicaProfile, ihpa: &CheckedIhpa) -> bool {
+    has_its_name(profile, ihpa) && profile.object.belongs_to(&ihpa.object.metadata)
+}
