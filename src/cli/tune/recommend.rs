@@ -20,7 +20,9 @@ use workload::Workload;
 pub(super) use args::Args;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let workloads = if let Some(file) = &args.file { files::workloads(file, args)? } else {
+    let workloads = if let Some(file) = &args.file {
+        files::workloads(file, args)?
+    } else {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -60,7 +62,7 @@ fn recommend(workload: &Workload) -> RecommendedWorkload {
             };
             lasting(&history, Elasticity::default())
         });
-        RecommendedContainer::new(container, of)
+        RecommendedContainer::new(container, &of)
     });
     RecommendedWorkload::new(workload, containers.collect())
 }
