@@ -33,10 +33,10 @@ impl Groups {
 async fn groups(State(shared): State<Arc<Groups>>, request: Request) -> Result<Response, Refused> {
     let (parts, _) = request.into_parts();
     let caller = shared.introductions.caller(&parts);
-    caller.map_err(|unknown| Refused(failure::status(401, "Unauthorized", unknown.to_string())))?;
+    caller.map_err(|unknown| failure::status(401, "Unauthorized", unknown.to_string()))?;
     if !is_read(&parts) {
         let message = "the groups can be got, and not changed".to_owned();
-        return Err(Refused(failure::status(405, "MethodNotAllowed", message)));
+        return Err(failure::status(405, "MethodNotAllowed", message).into());
     }
     let groups = shared.groups.clone();
     Ok(Json(APIGroupList { groups }).into_response())

@@ -66,7 +66,13 @@ pub(crate) fn parameters(request: &Parts) -> Vec<(String, String)> {
 }
 
 /// A refusal as it is answered.
-pub(crate) struct Refused(pub(crate) Status);
+pub(crate) struct Refused(Box<Status>);
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self(Box::new(status))
+    }
+}
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {

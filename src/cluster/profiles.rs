@@ -25,7 +25,7 @@ pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionB
 pub(super) struct Profiles {
     synced: HashSet<Kind>,
     /// By namespace and name.
-    profiles: BTreeMap<String, Arc<CheckedReplicaProfile>>,
+    checked: BTreeMap<String, Arc<CheckedReplicaProfile>>,
     budgets: BTreeMap<String, Arc<DisruptionBudget>>,
     /// The Pods with the gate, by UID.
     gated: HashMap<Arc<str>, Arc<Pod>, RandomState>,
@@ -53,12 +53,12 @@ impl Profiles {
     }
 
     pub(super) fn apply_profile(&mut self, key: String, profile: &ReplicaProfile) {
-        self.profiles
+        self.checked
             .insert(key, CheckedReplicaProfile::new(profile.clone()));
     }
 
     pub(super) fn retain_profiles(&mut self, keep: impl Fn(&str) -> bool) {
-        self.profiles.retain(|key, _| keep(key));
+        self.checked.retain(|key, _| keep(key));
     }
 
     pub(super) fn apply_budget(&mut self, key: String, budget: &DisruptionBudget) {
@@ -99,7 +99,7 @@ impl Profiles {
     }
 
     pub(super) fn all(&self) -> Vec<Arc<CheckedReplicaProfile>> {
-        self.profiles.values().cloned().collect()
+        self.checked.values().cloned().collect()
     }
 
     pub(super) fn budgets(&self) -> Vec<Arc<DisruptionBudget>> {

@@ -107,6 +107,7 @@ fn queries_of_annotations_are_presets_unless_the_operator_lets_any_be_asked() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn every_field_of_the_complete_example_is_read() {
     let yaml = include_str!("../../tests/fixtures/config/complete.yaml");
     let config = load(yaml).unwrap();

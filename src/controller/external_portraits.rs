@@ -229,23 +229,23 @@ mod tests {
     #[tokio::test]
     async fn the_leader_makes_portraits_and_jobs_and_reads_their_results() {
         let api = FakeApi::default();
-        let (follower, writer) = portraits(&api, Leadership::default());
+        let (follower, writing) = portraits(&api, Leadership::default());
         synced(&follower);
         follower.round().await;
-        assert_eq!(writer.queued(), [], "it does not lead");
+        assert_eq!(writing.queued(), [], "it does not lead");
 
-        let (leader, writer) = portraits(&api, Leadership::leading());
+        let (leader, writing) = portraits(&api, Leadership::leading());
         leader.round().await;
-        assert_eq!(writer.queued(), [], "not all has been listed");
+        assert_eq!(writing.queued(), [], "not all has been listed");
         synced(&leader);
         leader.round().await;
-        let writes = writer.queued();
-        assert_eq!(asked(&writes), [("horizontalportraits", true)]);
-        let Operation::Create(made) = &writes[0].operation else {
-            panic!("{writes:?}")
+        let queued = writing.queued();
+        assert_eq!(asked(&queued), [("horizontalportraits", true)]);
+        let Operation::Create(made) = &queued[0].operation else {
+            panic!("{queued:?}")
         };
 
-        let (leader, writer) = portraits(&api, Leadership::leading());
+        let (leader, writing) = portraits(&api, Leadership::leading());
         synced(&leader);
         let mut portrait = made.clone();
         portrait["metadata"]["uid"] = json!("p");
@@ -260,8 +260,8 @@ mod tests {
             2,
             "one job and one result are asked for"
         );
-        let writes = writer.queued();
-        let job = writes.iter().find_map(|write| match &write.operation {
+        let queued = writing.queued();
+        let job = queued.iter().find_map(|write| match &write.operation {
             Operation::Create(job) if write.target.resource == "cronjobs" => Some(job.clone()),
             _ => None,
         });
@@ -273,7 +273,7 @@ mod tests {
                     "timeSeries": "{\"60\": 4}"}}),
         );
         leader.round().await;
-        let status = writer.queued().into_iter().find_map(|write| {
+        let status = writing.queued().into_iter().find_map(|write| {
             let is_status = write.target.subresource.as_deref() == Some("status");
             match write.operation {
                 Operation::Merge(body) if is_status => Some(body),

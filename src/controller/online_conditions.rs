@@ -156,7 +156,7 @@ impl OnlineConditions {
         let was_written = match outcome {
             Outcome::Written | Outcome::Gone | Outcome::Conflict => true,
             _ => {
-                self.warn(&answer, warned, pod.name());
+                Self::warn(&answer, warned, pod.name());
                 false
             }
         };
@@ -181,7 +181,7 @@ impl OnlineConditions {
         let answer = self.send(&nobody, &json!({"status": {}})).await;
         let could = matches!(&answer, Err(Some(kube::Error::Api(status))) if status.code == 404);
         if !could {
-            self.warn(&answer, warned, NOBODY);
+            Self::warn(&answer, warned, NOBODY);
         }
         self.report(could);
     }
@@ -209,7 +209,6 @@ impl OnlineConditions {
     }
 
     fn warn(
-        &self,
         answer: &Result<(), Option<kube::Error>>,
         warned: &RateLimited<&'static str>,
         pod: &str,

@@ -148,12 +148,12 @@ impl Tuning {
 
     /// What the API server takes, by its version; asked for once.
     async fn rules(&self, memory: &mut Memory) -> Rules {
-        if memory.lowers_memory.is_none() {
-            memory.lowers_memory = lowers_memory_limits(&self.client).await.ok();
+        if memory.lowers_limits.is_none() {
+            memory.lowers_limits = lowers_memory_limits(&self.client).await.ok();
         }
         Rules {
             may_restart: false,
-            may_lower_memory_limits: memory.lowers_memory.unwrap_or(false),
+            may_lower_memory_limits: memory.lowers_limits.unwrap_or(false),
         }
     }
 

@@ -142,6 +142,6 @@ async fn values(
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Self(refusal.status())
+        refusal.status().into()
     }
 }

@@ -4,6 +4,7 @@
 //! of the metrics API behind the question, which no path tells. Discovery and the description of the API
 //! are answered to whomever the front proxy introduces: they say nothing of the cluster.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::Json;
@@ -113,8 +114,10 @@ async fn resources(State(shared): Shared, request: Request) -> Result<Response, 
 async fn index(State(shared): Shared, request: Request) -> Result<Response, Refused> {
     shared.reader(&request.into_parts().0)?;
     let digest = Sha256::digest(series_query::document().to_string());
-    let mut hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    hash.truncate(HASH);
+    let mut hash = String::new();
+    for byte in digest.iter().take(HASH / 2) {
+        let _ = write!(hash, "{byte:02x}");
+    }
     Ok(Json(series_query::index(&hash)).into_response())
 }
 
@@ -153,6 +156,6 @@ async fn written(list: impl FnOnce() -> Value + Send + 'static) -> Result<String
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Self(refusal.status())
+        refusal.status().into()
     }
 }

@@ -17,6 +17,7 @@ use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{
     Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, Tuning, WriteQueue, Writer,
 };
+use crate::metrics::Containers;
 use crate::server::Condition;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
@@ -55,30 +56,8 @@ pub(super) fn start(
     );
     lasting(tasks, "writer", cancel, writer.run(cancel.clone()));
     rounds(parts, &queue, leadership.clone(), cancel, tasks);
-    let conditions = OnlineConditions {
-        client: client.clone(),
-        cluster: parts.cluster.clone(),
-        leadership: leadership.clone(),
-        switch: parts.switch.clone(),
-        is_enabled: config.scaling.follows_profiles,
-        namespace: parts.replica.namespace.clone(),
-        metrics: parts.instruments.controller.clone(),
-    };
-    let conditions = conditions.run(cancel.clone());
-    lasting(tasks, "writer of conditions", cancel, conditions);
-    let tuning = Tuning {
-        settings: config.tuning,
-        cluster: parts.cluster.clone(),
-        policy: Arc::new(config.policy.clone()),
-        containers,
-        board: parts.instruments.scaling.board().clone(),
-        client: client.clone(),
-        queue: queue.clone(),
-        leadership: leadership.clone(),
-        switch: parts.switch.clone(),
-        identity: parts.replica.identity.clone(),
-        metrics: parts.instruments.tuning.clone(),
-    };
+    online_conditions(parts, leadership.clone(), cancel, tasks);
+    let tuning = tuning(parts, containers, queue.clone(), leadership.clone());
     lasting(tasks, "tuning loop", cancel, tuning.run(cancel.clone()));
     external_portraits(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = Scaling {
@@ -103,8 +82,57 @@ pub(super) fn start(
         scale_ins: parts.scaling.scale_ins.clone(),
     };
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
+    reloading(parts, queue, cancel, tasks);
+    let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
+    Ok(CertificateProvider::new(settings, namespace, client))
+}
+
+/// Writes the condition that lets Pods take traffic.
+fn online_conditions(
+    parts: &Parts,
+    leadership: Leadership,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) {
+    let conditions = OnlineConditions {
+        client: parts.client.clone(),
+        cluster: parts.cluster.clone(),
+        leadership,
+        switch: parts.switch.clone(),
+        is_enabled: parts.config.scaling.follows_profiles,
+        namespace: parts.replica.namespace.clone(),
+        metrics: parts.instruments.controller.clone(),
+    };
+    let conditions = conditions.run(cancel.clone());
+    lasting(tasks, "writer of conditions", cancel, conditions);
+}
+
+/// The loop that tunes running Pods in place.
+fn tuning(
+    parts: &Parts,
+    containers: Option<Containers>,
+    queue: WriteQueue,
+    leadership: Leadership,
+) -> Tuning {
+    Tuning {
+        settings: parts.config.tuning,
+        cluster: parts.cluster.clone(),
+        policy: Arc::new(parts.config.policy.clone()),
+        containers,
+        board: parts.instruments.scaling.board().clone(),
+        client: parts.client.clone(),
+        queue,
+        leadership,
+        switch: parts.switch.clone(),
+        identity: parts.replica.identity.clone(),
+        metrics: parts.instruments.tuning.clone(),
+    }
+}
+
+/// Follows the file of the configuration.
+fn reloading(parts: &Parts, queue: WriteQueue, cancel: &CancellationToken, tasks: &mut Tasks) {
     let reload = reload::Watch {
-        config: config.clone(),
+        config: parts.config.clone(),
         switch: parts.switch.clone(),
         metrics: parts.instruments.configuration.clone(),
         queue: Some(queue),
@@ -112,8 +140,6 @@ pub(super) fn start(
     };
     let reload = reload.run(cancel.clone());
     lasting(tasks, "watch of the configuration", cancel, reload);
-    let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
-    Ok(CertificateProvider::new(settings, namespace, client))
 }
 
 /// A round of measurements holds until the one after the next should be there.

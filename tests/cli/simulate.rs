@@ -157,6 +157,7 @@ simulation: {duration: 3h, assumed: [a sale]}
 ";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn portraits_stand_beside_the_plain_hpa_at_lower_targets() {
     let folder = tempfile::tempdir().expect("a folder");
     let svg = folder.path().join("ways.svg");

@@ -281,7 +281,7 @@ impl Stage {
     }
 
     /// That of gRPC without TLS to a Pod at this address, which shows nothing, as Kapacity's client.
-    async fn from_address<M: Message + Default>(
+    async fn call_from<M: Message + Default>(
         &self,
         address: [u8; 4],
         method: &str,
@@ -387,11 +387,11 @@ async fn call<M: Message + Default>(
     }
 }
 
-fn query(of: QueryType, subject: Subject) -> Option<messages::Query> {
-    Some(messages::Query {
+fn query(of: QueryType, subject: Subject) -> messages::Query {
+    messages::Query {
         r#type: of as i32,
         query: Some(subject),
-    })
+    }
 }
 
 fn pod(namespace: &str) -> QueryLatestRequest {
@@ -401,22 +401,22 @@ fn pod(namespace: &str) -> QueryLatestRequest {
         resource_name: "cpu".to_owned(),
     });
     QueryLatestRequest {
-        query: query(QueryType::PodResource, subject),
+        query: Some(query(QueryType::PodResource, subject)),
     }
 }
 
-fn group_kind() -> Option<GroupKind> {
-    Some(GroupKind {
+fn group_kind() -> GroupKind {
+    GroupKind {
         group: "apps".to_owned(),
         kind: "StatefulSet".to_owned(),
-    })
+    }
 }
 
 /// The past of a workload, as Kapacity's client asks for it.
-fn past(query: Option<messages::Query>, seconds: i64) -> QueryRequest {
+fn past(query: messages::Query, seconds: i64) -> QueryRequest {
     let at = |seconds| prost_types::Timestamp { seconds, nanos: 0 };
     QueryRequest {
-        query,
+        query: Some(query),
         start: Some(at(0)),
         end: Some(at(seconds)),
         step: Some(prost_types::Duration {
@@ -426,9 +426,9 @@ fn past(query: Option<messages::Query>, seconds: i64) -> QueryRequest {
     }
 }
 
-fn workload(namespace: &str) -> Option<messages::Query> {
+fn workload(namespace: &str) -> messages::Query {
     let subject = Subject::WorkloadResource(WorkloadResourceQuery {
-        group_kind: group_kind(),
+        group_kind: Some(group_kind()),
         namespace: namespace.to_owned(),
         name: "web".to_owned(),
         resource_name: "cpu".to_owned(),
@@ -437,9 +437,9 @@ fn workload(namespace: &str) -> Option<messages::Query> {
     query(QueryType::WorkloadResource, subject)
 }
 
-fn ready_pods(namespace: &str) -> Option<messages::Query> {
+fn ready_pods(namespace: &str) -> messages::Query {
     let subject = Subject::WorkloadExternal(WorkloadExternalQuery {
-        group_kind: group_kind(),
+        group_kind: Some(group_kind()),
         namespace: namespace.to_owned(),
         name: "web".to_owned(),
         metric: Some(MetricIdentifier {
@@ -459,7 +459,7 @@ fn external_metric(name: &str) -> QueryLatestRequest {
         }),
     });
     QueryLatestRequest {
-        query: query(QueryType::External, subject),
+        query: Some(query(QueryType::External, subject)),
     }
 }
 
@@ -652,7 +652,7 @@ async fn over_grpc_a_token_is_worth_what_its_owner_may() {
 async fn without_tls_a_pod_is_its_address_and_asks_about_its_own_namespace_alone() {
     let stage = Stage::start(None, MINUTE).await;
     let ask = async |address: [u8; 4], request: QueryLatestRequest| {
-        let latest = stage.from_address::<QueryLatestResponse>(address, "QueryLatest", &request);
+        let latest = stage.call_from::<QueryLatestResponse>(address, "QueryLatest", &request);
         latest.await
     };
     let answer = ask(POD, pod("shop")).await.unwrap();
@@ -706,7 +706,7 @@ async fn a_job_of_kapacity_is_told_the_past_of_its_workload() {
     let stage = Stage::start(Some(&prometheus), MINUTE).await;
     let asked = async |query| {
         let request = past(query, 600);
-        let answer = stage.from_address::<QueryResponse>(POD, "Query", &request);
+        let answer = stage.call_from::<QueryResponse>(POD, "Query", &request);
         answer.await.unwrap()
     };
     let used = asked(workload("shop")).await;

@@ -171,6 +171,7 @@ async fn add_gated_pod(client: &Client, name: &str) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn pods_leave_the_endpoints_and_come_back_whoever_of_the_replicas_is_there() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -278,6 +279,7 @@ fn condition(kind: &str, status: &str) -> Value {
 
 /// Whoever may patch a Pod's status could take it out of any Service; RBAC cannot narrow it.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn a_replica_may_open_gates_and_change_nothing_else_of_a_pod() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;

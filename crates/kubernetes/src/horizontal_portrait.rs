@@ -58,13 +58,13 @@ impl CheckedHorizontalPortrait {
     /// Checks the data of an object; those of the version `before` stand where they are the same.
     #[must_use]
     pub fn new(object: Arc<HorizontalPortrait>, before: Option<&Self>) -> Self {
-        let portrait = match before.filter(|before| before.object.data() == object.data()) {
-            Some(before) => Arc::clone(&before.portrait),
-            None => {
+        let portrait =
+            if let Some(before) = before.filter(|before| before.object.data() == object.data()) {
+                Arc::clone(&before.portrait)
+            } else {
                 let data = object.data();
                 Arc::new(data.map(|data| data.check("status.portraitData")))
-            }
-        };
+            };
         Self { object, portrait }
     }
 

@@ -77,12 +77,11 @@ impl ResizeRecord {
     /// else is another's.
     #[must_use]
     pub fn explains(&self, asked: &ContainerValues) -> bool {
-        let known = |(name, values): (&Box<str>, &CpuMemory<Values>)| {
+        asked.iter().all(|(name, values)| {
             let original = self.original.get(name);
             let values = Some(values);
             original.is_none() || values == self.to.get(name) || values == self.from.get(name)
-        };
-        asked.iter().all(known)
+        })
     }
 
     /// True where the containers ask for what they were made with.
@@ -100,10 +99,8 @@ impl ResizeRecord {
 
 /// True where all containers that are named ask for these values.
 fn holds(wanted: &ContainerValues, asked: &ContainerValues) -> bool {
-    let is_held = |(name, values): (&Box<str>, &CpuMemory<Values>)| {
-        asked.get(name).is_none_or(|asked| asked == values)
-    };
-    wanted.iter().all(is_held)
+    let mut wanted = wanted.iter();
+    wanted.all(|(name, values)| asked.get(name).is_none_or(|asked| asked == values))
 }
 
 /// The record as it is written.
@@ -164,8 +161,11 @@ pub fn resources(values: &CpuMemory<Values>) -> serde_json::Value {
     written.into()
 }
 
+/// One of the two amounts of values.
+type Field = fn(&Values) -> Option<Amount>;
+
 /// The two fields of `resources`.
-pub(crate) const FIELDS: [(&str, fn(&Values) -> Option<Amount>); 2] = [
+pub(crate) const FIELDS: [(&str, Field); 2] = [
     ("requests", |values| values.request),
     ("limits", |values| values.limit),
 ];

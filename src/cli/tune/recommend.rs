@@ -20,14 +20,13 @@ use workload::Workload;
 pub(super) use args::Args;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let workloads = match &args.file {
-        Some(file) => files::workloads(file, args)?,
-        None => {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?;
-            runtime.block_on(Box::pin(cluster::workloads(args)))?
-        }
+    let workloads = if let Some(file) = &args.file {
+        files::workloads(file, args)?
+    } else {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(Box::pin(cluster::workloads(args)))?
     };
     let recommended = Recommended::of(workloads.iter().map(recommend).collect());
     match args.output {
@@ -63,7 +62,7 @@ fn recommend(workload: &Workload) -> RecommendedWorkload {
             };
             lasting(&history, Elasticity::default())
         });
-        RecommendedContainer::new(container, of)
+        RecommendedContainer::new(container, &of)
     });
     RecommendedWorkload::new(workload, containers.collect())
 }

@@ -384,8 +384,8 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    fn pod(name: &str, owner: &Value, gated: bool) -> Pod {
-        let gates = if gated {
+    fn pod(name: &str, owner: &Value, has_gate: bool) -> Pod {
+        let gates = if has_gate {
             json!([{"conditionType": "evenkeel.dev/online"}])
         } else {
             json!([])

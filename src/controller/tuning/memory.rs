@@ -54,17 +54,20 @@ pub(super) struct Standing {
     pub(super) resized: usize,
 }
 
+/// The newest samples of a Pod's containers, by their names.
+type ContainerWindows = BTreeMap<Box<str>, Window<CpuMemory<Amount>>>;
+
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// By the Pod's UID, then by container.
-    windows: HashMap<Arc<str>, BTreeMap<Box<str>, Window<CpuMemory<Amount>>>>,
+    windows: HashMap<Arc<str>, ContainerWindows>,
     sampled: Option<Timestamp>,
     pub(super) workloads: HashMap<WorkloadId, Standing>,
     /// When turns of nodes were last looked at.
     pub(super) looked: Option<Timestamp>,
     /// The Events that have been written, by the Pod's UID: the reason, and the resize that it is about.
     pub(super) told: HashMap<Arc<str>, (&'static str, Option<Timestamp>)>,
-    pub(super) lowers_memory: Option<bool>,
+    pub(super) lowers_limits: Option<bool>,
     limits: Option<(Timestamp, Arc<Limits>)>,
 }
 

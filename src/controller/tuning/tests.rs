@@ -180,7 +180,8 @@ fn status(writes: &[Write]) -> String {
     let told = writes
         .iter()
         .filter(|write| write.target.is(Kind::Deployment));
-    told.map(|write| format!("{:?}", write.operation)).collect()
+    let told: Vec<String> = told.map(|write| format!("{:?}", write.operation)).collect();
+    told.concat()
 }
 
 const RISING: [u64; 5] = [400, 440, 480, 520, 560];

@@ -33,8 +33,7 @@ pub(crate) fn decode_as(
     let mut unknown = Vec::new();
     let mut object = match &resource.decoder {
         Decoder::Typed(through) => {
-            canonical(&mut value, resource.kind == "HorizontalPodAutoscaler")
-                .map_err(|why| undecodable(resource, &why))?;
+            canonical_amounts(resource, &mut value)?;
             let object = through(&value).map_err(|why| undecodable(resource, &why))?;
             missing(&value, &object, "", &mut unknown);
             object
@@ -52,6 +51,15 @@ pub(crate) fn decode_as(
 /// The quantities of an object that is not whole, as an apply sends it, in canonical form.
 pub(crate) fn canonical_quantities(resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
     if !resource.is_builtin() {
+        return Ok(());
+    }
+    canonical_amounts(resource, value)
+}
+
+/// The same of an object of a kind that may hold quantities: fields of a definition are those of a schema, whatever
+/// their names.
+fn canonical_amounts(resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
+    if resource.kind == "CustomResourceDefinition" {
         return Ok(());
     }
     canonical(value, resource.kind == "HorizontalPodAutoscaler")

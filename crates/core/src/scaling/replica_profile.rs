@@ -150,7 +150,7 @@ fn raise(
     let mut needed = lacking.max(beyond).max(misplaced);
     let mut withheld = 0;
     let is_raised = needed > 0 && census.off() > 0;
-    for pod in census.to_raise(seen) {
+    for pod in Census::raised_first(seen) {
         if needed == 0 {
             break;
         }
@@ -244,7 +244,7 @@ fn exchange(
         let lacking = excess(cutoff, census.cutoff);
         (PodState::Standby, PodState::Cutoff, too_many.min(lacking))
     };
-    let in_order = census.longest_off(seen, from);
+    let in_order = Census::longest_off(seen, from);
     let changes = in_order.into_iter().take(at_least_none(count));
     plan.changes
         .extend(changes.map(|pod| StateChange { pod, to }));

@@ -32,7 +32,7 @@ use jiff::{SignedDuration, Timestamp};
 use self::by_traffic::Traffic;
 use self::carried::{Carried, PodsNow};
 use self::current_load::{CurrentLoad, Standing};
-use self::reacting::{Reacting, react};
+use self::reacting::{Reacted, Reacting, react};
 use self::tracked_load::TrackedLoad;
 use self::traffic_check::TrafficCheck;
 use super::contribution::Contribution;
@@ -158,21 +158,7 @@ impl Tracker {
         let kinds = input.traffic.map_or(&[][..], |traffic| traffic.kinds);
         let kinds: Vec<_> = kinds.iter().map(of_signal).collect();
         let loads: Vec<_> = current.iter().map(CurrentLoad::signal_load).collect();
-        let decision_input = DecisionInput {
-            now,
-            current: input.current,
-            ready: input.ready,
-            strategy: strategy(input.models),
-            ahead: horizon.ahead(),
-            reactive: reacted.replicas,
-            reaction: &reacted.reason,
-            missing: &reacted.missing,
-            is_switched_off: reacted.is_switched_off,
-            is_asleep: reacted.is_asleep,
-            loads: &loads,
-            traffic: None,
-            portrayed: None,
-        };
+        let decision_input = decision_input(input, &reacted, horizon.ahead(), &loads);
         let traffic = Traffic::of(input, policy, &kinds);
         let traffic = traffic.and_then(|traffic| {
             by_traffic::standing(
@@ -286,6 +272,30 @@ impl Tracker {
             _ => now.checked_add(FLOOR_STANDS).unwrap_or(Timestamp::MAX),
         };
         Some(Contribution::of_prediction(floor.replicas, until))
+    }
+}
+
+/// The input of a decision, before traffic and portraits.
+fn decision_input<'a>(
+    input: &TickInput<'_>,
+    reacted: &'a Reacted,
+    ahead: SignedDuration,
+    loads: &'a [SignalLoad<'a>],
+) -> DecisionInput<'a> {
+    DecisionInput {
+        now: input.now,
+        current: input.current,
+        ready: input.ready,
+        strategy: strategy(input.models),
+        ahead,
+        reactive: reacted.replicas,
+        reaction: &reacted.reason,
+        missing: &reacted.missing,
+        is_switched_off: reacted.is_switched_off,
+        is_asleep: reacted.is_asleep,
+        loads,
+        traffic: None,
+        portrayed: None,
     }
 }
 

@@ -186,7 +186,7 @@ fn scaled(amount: Amount, factor: f64) -> Amount {
 mod tests {
     use super::*;
 
-    fn history<'a>(resource: TunedResource, samples: &'a [Vec<f64>]) -> History<'a> {
+    fn history(resource: TunedResource, samples: &[Vec<f64>]) -> History<'_> {
         History {
             resource,
             current: Values {

@@ -278,8 +278,8 @@ pub(super) fn ranked(
     scored: &Scored,
     demand: &Resources<Amount>,
 ) -> Ranking {
-    let mut scores = scored.exact.iter().copied();
-    let exact = known.map(|known| known.then(|| scores.next()).flatten());
+    let mut remaining = scored.exact.iter().copied();
+    let exact = known.map(|known| known.then(|| remaining.next()).flatten());
     let exact: Vec<Option<f64>> = exact.collect();
     if *demand == Resources::default() {
         return ranking::without_lead(&exact);

@@ -60,7 +60,7 @@ impl Converted {
         check(&spec).map_err(|error| MigrateError::new("as a CronHPA", error.to_string()))?;
         let spec = serde_json::to_value(spec);
         let spec = spec.map_err(|error| MigrateError::new("spec", error.to_string()))?;
-        let manifest = manifest(Kind::CronHpa, spec, document);
+        let manifest = manifest(Kind::CronHpa, &spec, document);
         Ok(Migrated { manifest, notes })
     }
 
@@ -89,7 +89,7 @@ impl Converted {
 
 /// The manifest of a kind of Evenkeel's, with the name, the labels and the annotations of the one that it
 /// comes from.
-pub(super) fn manifest(kind: Kind, spec: Value, document: &Value) -> Value {
+pub(super) fn manifest(kind: Kind, spec: &Value, document: &Value) -> Value {
     let mut metadata = json!({});
     for key in ["name", "namespace", "labels", "annotations"] {
         let value = &document["metadata"][key];

@@ -42,7 +42,7 @@ pub(super) fn convert_ihpa(
         "replicaProfile",
         "spec.behavior.replicaProfile",
     )?;
-    let migrated = finish(Kind::Ihpa, spec, notes, document)?;
+    let migrated = finish(Kind::Ihpa, &spec, notes, document)?;
     let spec: IhpaSpec = read(&migrated.manifest["spec"])?;
     check(&spec).map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
     Ok(migrated)
@@ -60,7 +60,7 @@ pub(super) fn convert_portrait(
             .to_owned(),
     ];
     take_algorithm("spec", &mut spec, &mut notes);
-    let migrated = finish(Kind::HorizontalPortrait, spec, notes, document)?;
+    let migrated = finish(Kind::HorizontalPortrait, &spec, notes, document)?;
     let mut migrated = migrated;
     let spec: HorizontalPortraitSpec = read(&migrated.manifest["spec"])?;
     if spec.portrait.is_built_in() {
@@ -130,7 +130,7 @@ fn read<T: serde::de::DeserializeOwned>(spec: &Value) -> Result<T, MigrateError>
 /// The manifest, unless something in it would be dropped.
 pub(super) fn finish(
     kind: Kind,
-    spec: Value,
+    spec: &Value,
     notes: Vec<String>,
     document: &Value,
 ) -> Result<Migrated, MigrateError> {

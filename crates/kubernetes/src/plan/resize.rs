@@ -195,8 +195,8 @@ fn above_limit(container: &str, values: &CpuMemory<Values>) -> Result<(), Refusa
 /// The class of service with these changes.
 fn class_with(pod: &ResizablePod, changes: &ContainerValues) -> QosClass {
     QosClass::of(pod.containers.iter().map(|container| {
-        let changed = changes.get(&container.name);
-        changed.unwrap_or(&container.values)
+        let wanted = changes.get(&container.name);
+        wanted.unwrap_or(&container.values)
     }))
 }
 
@@ -243,8 +243,8 @@ fn patch(pod: &ResizablePod, changes: &ContainerValues, purpose: Purpose) -> Opt
         let (list, number) = container.place.path();
         let number = number.to_string();
         for (field, resource, amount) in differences(&container.values, after) {
-            let path = ["spec", list, &number, "resources", field, resource.as_str()];
-            patch.change(&path, true, text(resource, amount));
+            let value = ["spec", list, &number, "resources", field, resource.as_str()];
+            patch.change(&value, true, text(resource, amount));
         }
     }
     if patch.is_empty() {

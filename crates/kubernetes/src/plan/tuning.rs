@@ -176,8 +176,7 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
             Followed::of(Some(write)).telling(pod, Told::Resized(record.clone()), context)
         }
         // The API server has refused it, or the rules leave nothing of it: what stands is what there is.
-        Ok(Some(_)) => give_up(pod, record, Told::Refused(None), context),
-        Ok(None) => give_up(pod, record, Told::Refused(None), context),
+        Ok(_) => give_up(pod, record, Told::Refused(None), context),
         Err(refusal) => give_up(pod, record, Told::Refused(Some(refusal)), context),
     }
 }

@@ -407,10 +407,12 @@ mod tests {
         assert_eq!(of("example.com"), None);
     }
 
+    type Parameters = &'static [(&'static str, &'static str)];
+
     const CPU: (&str, &str) = ("resource", "cpu");
 
     /// Questions that cannot be asked, with what is said of each.
-    const REFUSED: &[(QueryKind, &[(&str, &str)], &str)] = &[
+    const REFUSED: &[(QueryKind, Parameters, &str)] = &[
         (
             QueryKind::PodResource,
             &[("namespace", "shop\",pod=~\".*"), ("name", "a"), CPU],

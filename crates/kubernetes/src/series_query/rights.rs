@@ -106,7 +106,7 @@ mod tests {
             format!("get series.metrics.evenkeel.dev \"{kind}\" in the namespace \"shop\"")
         };
         let external = rights(QueryKind::External, |query| {
-            "Queue".clone_into(&mut query.metric)
+            "Queue".clone_into(&mut query.metric);
         });
         let behind = "list queue.external.metrics.k8s.io in the namespace \"shop\"";
         assert_eq!(external, [own("external"), behind.to_owned()]);

@@ -94,6 +94,7 @@ pub(crate) fn check(given: &SequenceIn, _: &SequenceOut) -> SequenceOut {
 
 /// The same run by the way of a target whose only portrait is the reaction to its load: the same counts. The load is a
 /// queue that asks for as many replicas as the metrics of the case did.
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
     let bounds = Bounds::new(given.min_replicas, given.max_replicas);
     let within = given.min_replicas..=given.max_replicas;

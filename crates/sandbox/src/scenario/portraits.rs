@@ -257,6 +257,7 @@ workloads:
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one story, told in its order")]
     fn what_cannot_be_simulated_is_refused_with_its_place() {
         let provider = |text: &str| format!("      portraitProviders: [{text}]\n");
         let dynamic = |text: &str| format!("{{type: Dynamic, priority: 0, dynamic: {{{text}}}}}");

@@ -220,8 +220,10 @@ pub fn replay(
 ) -> Replayed {
     let running = load.running(target);
     let scaler = Scaler::Hpa {
-        forecaster: policy.forecaster(target, load, &running, knowledge),
-        side: Side::new(target, &running, policy.share(target)),
+        forecaster: policy
+            .forecaster(target, load, &running, knowledge)
+            .map(Box::new),
+        side: Box::new(Side::new(target, &running, policy.share(target))),
     };
     judge(scaler, load, &running, knowledge, with_points)
 }
@@ -238,30 +240,36 @@ pub fn replay_portraits(
     let forecaster = Forecaster::portraits(target, portraits);
     let forecaster = load.taught(forecaster, &running, knowledge);
     let scaler = Portrayed::new(target, &running, portraits, forecaster);
-    judge(Scaler::Portraits(scaler), load, &running, knowledge, true)
+    judge(
+        Scaler::Portraits(Box::new(scaler)),
+        load,
+        &running,
+        knowledge,
+        true,
+    )
 }
 
 /// Who scales a target.
 enum Scaler<'a> {
     /// An HPA, above floors where there is a forecaster.
     Hpa {
-        side: Side,
-        forecaster: Option<Forecaster>,
+        side: Box<Side>,
+        forecaster: Option<Box<Forecaster>>,
     },
-    Portraits(Portrayed<'a>),
+    Portraits(Box<Portrayed<'a>>),
 }
 
 impl Scaler<'_> {
     fn tick(&mut self, tick: &Tick) -> Passed {
         match self {
-            Self::Hpa { side, forecaster } => side.tick(tick, forecaster.as_mut()),
+            Self::Hpa { side, forecaster } => side.tick(tick, forecaster.as_deref_mut()),
             Self::Portraits(portrayed) => portrayed.tick(tick),
         }
     }
 
     fn forecaster(&mut self) -> Option<&mut Forecaster> {
         match self {
-            Self::Hpa { forecaster, .. } => forecaster.as_mut(),
+            Self::Hpa { forecaster, .. } => forecaster.as_deref_mut(),
             Self::Portraits(portrayed) => portrayed.forecaster(),
         }
     }

@@ -41,7 +41,7 @@ impl Group {
             "BY SEED",
         ];
         let header = [Cell::new("WAY")].into_iter();
-        let mut table = style.table(header.chain(titles.map(|title| right(title))));
+        let mut table = style.table(header.chain(titles.map(right)));
         for way in &self.ways {
             let cells = [Cell::new(self.name_of(way))].into_iter();
             table.add_row(cells.chain(figures(way).map(right)));

@@ -74,7 +74,7 @@ struct Used {
 }
 
 impl RecommendedContainer {
-    pub(super) fn new(container: &TemplateContainer, of: CpuMemory<Option<Lasting>>) -> Self {
+    pub(super) fn new(container: &TemplateContainer, of: &CpuMemory<Option<Lasting>>) -> Self {
         let before = container.values;
         let is_measured = of.iter().any(|(_, one)| one.is_some());
         let after = is_measured.then(|| {

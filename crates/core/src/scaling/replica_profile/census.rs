@@ -66,7 +66,7 @@ impl Census {
     /// The positions of the Pods out of traffic in the order in which they should take some again: those
     /// that can at once, those that wait for their resources, those that stand by, and those that are not
     /// ready or get nothing back; of a workload that goes by ordinals the lowest first.
-    pub(super) fn to_raise(&self, seen: &Situation<'_>) -> Vec<usize> {
+    pub(super) fn raised_first(seen: &Situation<'_>) -> Vec<usize> {
         let rank = |pod: &ProfilePod| match pod {
             pod if pod.can_serve() => 0,
             pod if pod.resources == PodResources::Withheld || !pod.containers_ready => 3,
@@ -84,7 +84,7 @@ impl Census {
     }
 
     /// The positions of the Pods in a state, those first that have taken no traffic for longest.
-    pub(super) fn longest_off(&self, seen: &Situation<'_>, state: PodState) -> Vec<usize> {
+    pub(super) fn longest_off(seen: &Situation<'_>, state: PodState) -> Vec<usize> {
         let is_one = |&at: &usize| seen.pods[at].state == state;
         let mut order: Vec<usize> = (0..seen.pods.len()).filter(is_one).collect();
         order.sort_by_key(|&at| {

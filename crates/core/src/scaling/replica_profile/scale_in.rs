@@ -31,7 +31,7 @@ impl ScaleIn<'_> {
         }
         let wanted = self.rules.wanted;
         let beyond = |state, have: i32, wanted: i32| {
-            let order = self.census.longest_off(self.seen, state);
+            let order = Census::longest_off(self.seen, state);
             order.into_iter().take(at_least_none(excess(have, wanted)))
         };
         let unready = |at: &usize| !pods[*at].state.is_off() && !pods[*at].containers_ready;

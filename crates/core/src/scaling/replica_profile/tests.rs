@@ -25,6 +25,10 @@ fn rules(wanted: ReplicaCounts) -> Rules {
     }
 }
 
+fn count(pods: impl IntoIterator) -> i32 {
+    i32::try_from(pods.into_iter().count()).unwrap()
+}
+
 /// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds.
 #[derive(Debug, Clone)]
 struct Played {
@@ -62,13 +66,13 @@ impl Played {
 
     /// Makes what is missing, and deletes as a ReplicaSet or a StatefulSet does.
     fn follow_count(&mut self) {
-        while self.pods.len() < self.replicas as usize {
+        while count(&self.pods) < self.replicas {
             let taken = |ordinal: &u32| {
                 self.pods
                     .iter()
                     .any(|(_, pod)| pod.ordinal == Some(*ordinal))
             };
-            let ordinal = (0..).find(|ordinal| !taken(ordinal));
+            let ordinal = (0..=u32::MAX).find(|ordinal| !taken(ordinal));
             let pod = ProfilePod {
                 is_gated: true,
                 is_marked: self.ordinals,
@@ -78,7 +82,7 @@ impl Played {
             self.pods.push((self.next, pod));
             self.next += 1;
         }
-        while self.pods.len() > self.replicas as usize {
+        while count(&self.pods) > self.replicas {
             let order = |(number, pod): &(i32, ProfilePod)| {
                 let is_ready = pod.containers_ready && !pod.state.is_off();
                 (is_ready, !pod.is_marked, std::cmp::Reverse(*number))
@@ -100,12 +104,7 @@ impl Played {
     }
 
     fn counts(&self) -> ReplicaCounts {
-        let of = |state| {
-            self.pods
-                .iter()
-                .filter(|(_, pod)| pod.state == state)
-                .count() as i32
-        };
+        let of = |state| count(self.pods.iter().filter(|(_, pod)| pod.state == state));
         counts(
             of(PodState::Online),
             of(PodState::Cutoff),
@@ -115,7 +114,7 @@ impl Played {
 
     fn serving(&self) -> i32 {
         let serving = self.pods.iter().filter(|(_, pod)| pod.serves());
-        serving.count() as i32
+        count(serving)
     }
 
     fn round(&mut self, rules: &Rules) -> ProfilePlan {
@@ -201,11 +200,12 @@ fn more_traffic_is_taken_by_cut_off_pods_at_once_and_by_new_ones_only_for_the_re
     played.round(&rules(counts(8, 0, 0)));
     assert_eq!(
         played.serving(),
-        6 + played
-            .pods
-            .iter()
-            .filter(|(number, pod)| *number > 5 && pod.containers_ready)
-            .count() as i32
+        6 + count(
+            played
+                .pods
+                .iter()
+                .filter(|(number, pod)| *number > 5 && pod.containers_ready)
+        )
     );
 }
 
@@ -430,7 +430,7 @@ proptest! {
             played.pass();
         }
         let off = second.parked().min(most.unwrap_or(i32::MAX));
-        prop_assert_eq!(played.pods.len() as i32, second.total());
+        prop_assert_eq!(count(&played.pods), second.total());
         prop_assert_eq!(played.counts().parked(), off);
         prop_assert_eq!(played.replicas, second.total());
         if most.is_none() {

@@ -18,11 +18,11 @@ fn freshness(now: i64, after: Option<i64>) -> Freshness {
     }
 }
 
-fn reading(milli: i64, second: i64) -> Option<Reading> {
-    Some(Reading {
+fn reading(milli: i64, second: i64) -> Reading {
+    Reading {
         milli,
         at: at(second),
-    })
+    }
 }
 
 fn checked(name: &str, action: Action, verdict: Verdict) -> Checked {
@@ -48,8 +48,8 @@ fn unknown() -> Verdict {
     Verdict::Unknown("not measured".to_owned())
 }
 
-const fn heading(direction: Direction, stepped: Option<Timestamp>) -> Option<Heading> {
-    Some(Heading { direction, stepped })
+const fn heading(direction: Direction, stepped: Option<Timestamp>) -> Heading {
+    Heading { direction, stepped }
 }
 
 /// A decision at a second of one check by this action, on a change down that has made a step.
@@ -57,7 +57,7 @@ fn decided(verdict: Verdict, action: Action, second: i64, before: Option<&Hold>)
     let checked = [checked("errors", action, verdict)];
     let checks = Checks {
         checked: &checked,
-        heading: heading(Direction::Down, Some(at(0))),
+        heading: Some(heading(Direction::Down, Some(at(0)))),
         resume: None,
         now: at(second),
     };
@@ -79,7 +79,7 @@ fn a_metric_fails_on_the_side_that_its_rule_names() {
             milli: 250,
         };
         for (milli, fails) in [249, 250, 251].into_iter().zip(failing) {
-            let verdict = bound.judge(reading(milli, 100), &freshness(100, None));
+            let verdict = bound.judge(Some(reading(milli, 100)), &freshness(100, None));
             assert_eq!(
                 verdict.word() == "Fail",
                 fails,
@@ -106,8 +106,8 @@ fn what_is_missing_old_or_from_before_the_step_says_nothing() {
     };
     for (given, now, after, words) in [
         (None, 100, None, "not measured"),
-        (reading(1, 39), 100, None, "61 s ago"),
-        (reading(1, 89), 100, Some(90), "since the last step"),
+        (Some(reading(1, 39)), 100, None, "61 s ago"),
+        (Some(reading(1, 89)), 100, Some(90), "since the last step"),
     ] {
         let verdict = bound.judge(given, &freshness(now, after));
         assert_eq!(verdict.word(), "Unknown");
@@ -117,7 +117,7 @@ fn what_is_missing_old_or_from_before_the_step_says_nothing() {
     }
     assert_eq!(
         bound
-            .judge(reading(1, 90), &freshness(100, Some(90)))
+            .judge(Some(reading(1, 90)), &freshness(100, Some(90)))
             .word(),
         "Fail"
     );
@@ -136,11 +136,21 @@ fn the_share_of_errors_is_judged_where_there_are_requests() {
         (-1, 1000, "Unknown"),
         (1, -1, "Unknown"),
     ] {
-        let verdict = rate.judge(reading(errors, 100), reading(requests, 100), &fresh);
+        let verdict = rate.judge(
+            Some(reading(errors, 100)),
+            Some(reading(requests, 100)),
+            &fresh,
+        );
         assert_eq!(verdict.word(), word, "{errors} of {requests}: {verdict:?}");
     }
-    assert_eq!(rate.judge(None, reading(0, 100), &fresh).word(), "Pass");
-    assert_eq!(rate.judge(None, reading(5, 100), &fresh).word(), "Unknown");
+    assert_eq!(
+        rate.judge(None, Some(reading(0, 100)), &fresh).word(),
+        "Pass"
+    );
+    assert_eq!(
+        rate.judge(None, Some(reading(5, 100)), &fresh).word(),
+        "Unknown"
+    );
 }
 
 #[test]
@@ -233,7 +243,7 @@ fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
     ] {
         let checks = Checks {
             checked: &failing,
-            heading: heading(Direction::Down, Some(at(0))),
+            heading: Some(heading(Direction::Down, Some(at(0)))),
             resume: resume.map(at),
             now: at(50),
         };
@@ -255,7 +265,10 @@ fn a_turn_ends_a_hold_and_the_first_step_asks_nobody() {
         resume: None,
         now: at(20),
     };
-    let turned = decide(&checks(heading(Direction::Up, None)), held.hold.as_ref());
+    let turned = decide(
+        &checks(Some(heading(Direction::Up, None))),
+        held.hold.as_ref(),
+    );
     assert_eq!((turned.command, turned.hold), (Command::Proceed, None));
     let idle = decide(&checks(None), held.hold.as_ref());
     assert_eq!((idle.command, &idle.hold), (Command::Proceed, &held.hold));
@@ -264,11 +277,14 @@ fn a_turn_ends_a_hold_and_the_first_step_asks_nobody() {
         ..checks(None)
     };
     assert_eq!(decide(&later, idle.hold.as_ref()).hold, None, "cooled down");
-    let rolled_back = decide(&checks(heading(Direction::Down, None)), held.hold.as_ref());
+    let rolled_back = decide(
+        &checks(Some(heading(Direction::Down, None))),
+        held.hold.as_ref(),
+    );
     assert_eq!(rolled_back.command, Command::RollBack);
     let checks = Checks {
         checked: &[checked("errors", Action::Pause, unknown())],
-        ..checks(heading(Direction::Down, Some(at(0))))
+        ..checks(Some(heading(Direction::Down, Some(at(0)))))
     };
     let waiting = decide(&checks, None);
     assert_eq!((waiting.command, waiting.hold), (Command::Wait, None));

@@ -149,7 +149,7 @@ fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, 
     let tolerance = at(format!("{path}.tolerance"), accepted.ok_or_else(refused))?;
     let mut rules = rules.unwrap_or_else(|| BehaviorSpec::default().defaulted());
     for direction in [&mut rules.scale_up, &mut rules.scale_down] {
-        direction.tolerance.get_or_insert_with(|| tolerance.clone());
+        direction.tolerance.get_or_insert(tolerance);
     }
     Ok(Some(rules))
 }

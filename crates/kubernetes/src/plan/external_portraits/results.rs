@@ -84,15 +84,12 @@ fn read(
     if let Err(error) = data.check("data") {
         return kept(error.reason(), format!("ConfigMap {config_map}: {error}"));
     }
-    let condition = match data.expire_time.filter(|end| *end <= now) {
-        Some(end) => {
-            let message = format!("the result in ConfigMap {config_map} has expired at {end:.0}");
-            Condition::new(PORTRAIT_GENERATED, false, "Expired", message)
-        }
-        None => {
-            let message = format!("the portrait is that of ConfigMap {config_map}");
-            Condition::new(PORTRAIT_GENERATED, true, "ResultRead", message)
-        }
+    let condition = if let Some(end) = data.expire_time.filter(|end| *end <= now) {
+        let message = format!("the result in ConfigMap {config_map} has expired at {end:.0}");
+        Condition::new(PORTRAIT_GENERATED, false, "Expired", message)
+    } else {
+        let message = format!("the portrait is that of ConfigMap {config_map}");
+        Condition::new(PORTRAIT_GENERATED, true, "ResultRead", message)
     };
     Read {
         data: Some(data),

@@ -124,7 +124,7 @@ impl Telling<'_, '_> {
             .filter(|pod| !memory.told.contains(&key(pod.uid(), to)))
             .collect();
         let names: Vec<&str> = pods.iter().map(|pod| pod.name()).collect();
-        let named = names.get(..NAMED).map_or_else(
+        let listed = names.get(..NAMED).map_or_else(
             || names.join(", "),
             |first| match names.len() - first.len() {
                 0 => first.join(", "),
@@ -140,7 +140,7 @@ impl Telling<'_, '_> {
             severity: Severity::Normal,
             reason,
             action,
-            note: format!("{named}: {what}"),
+            note: format!("{listed}: {what}"),
             keys: pods.iter().map(|pod| key(pod.uid(), to)).collect(),
         })
     }

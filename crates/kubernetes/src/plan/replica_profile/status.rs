@@ -52,16 +52,17 @@ pub(super) fn status(
 fn applied(profiled: &Profiled, decided: Decided<'_, '_>) -> Condition {
     match decided {
         Err(problem) => Condition::new(APPLIED, false, problem.reason(), problem.to_string()),
-        Ok((_, plan)) => match plan.refusals.first() {
-            Some(refusal @ (Refusal::Paused | Refusal::Direction { .. })) => {
+        Ok((_, plan)) => {
+            if let Some(refusal @ (Refusal::Paused | Refusal::Direction { .. })) =
+                plan.refusals.first()
+            {
                 Condition::new(APPLIED, false, refusal.reason(), refusal.to_string())
-            }
-            _ => {
+            } else {
                 let target = &profiled.profile.object.spec.scale_target_ref;
                 let message = format!("the Pods and the replicas of {target} follow the profile");
                 Condition::new(APPLIED, true, "Followed", message)
             }
-        },
+        }
     }
 }
 

@@ -26,15 +26,15 @@ pub(super) fn state(pod: &Pod, to: PodState) -> Option<Write> {
     if found.map(String::as_str) == wanted {
         return None;
     }
-    let path = ["metadata", "labels", POD_STATE];
+    let label = ["metadata", "labels", POD_STATE];
     let mut patch = ConditionalPatch::of(&pod.metadata);
     if pod.labels.is_empty() {
-        patch.expect(&path[..2], Value::Null);
-        patch.change(&path[..2], false, json!({}));
+        patch.expect(&label[..2], Value::Null);
+        patch.change(&label[..2], false, json!({}));
     } else {
-        patch.expect(&path, json!(found));
+        patch.expect(&label, json!(found));
     }
-    patch.change(&path, found.is_some(), json!(wanted));
+    patch.change(&label, found.is_some(), json!(wanted));
     Some(Write::new(
         Purpose::PodState,
         ObjectRef::in_namespace(Kind::Pod, pod.namespace(), pod.name()),

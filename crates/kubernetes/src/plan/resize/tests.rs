@@ -20,7 +20,8 @@ fn guaranteed() -> Value {
 /// What `app` is to have, on top of what the Pod has.
 fn wanted(pod: &ResizablePod, resources: &Value) -> ContainerValues {
     let mut spec = json!({"resources": {"requests": {}, "limits": {}}});
-    for (name, values) in [("app", &pod.container("app").unwrap().values)] {
+    {
+        let (name, values) = ("app", &pod.container("app").unwrap().values);
         let _ = name;
         spec["resources"] = crate::resize_record::resources(values);
     }

@@ -206,31 +206,39 @@ impl fmt::Display for HeldBack {
     }
 }
 
+const BOUNDS_MISSING: &str = "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas \
+                              are needed where no HorizontalPodAutoscaler has bounds";
+
+const NO_AUTOSCALER: &str =
+    "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only";
+
+const SCALE_DOWN_DISABLED: &str = "behavior.scaleDown.selectPolicy is Disabled: what a floor adds \
+                                   could never go again; it is recommended only";
+
+const NO_METRIC: &str =
+    "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero";
+
+const NO_WAKING_SIGNAL: &str = "evenkeel.dev/min-replicas 0 is refused: what it scales by is \
+                                measured on its Pods, and without any nothing could wake it";
+
+const PAUSED: &str = "the ScaledObject or the IntelligentHorizontalPodAutoscaler is paused";
+
+const TRAFFIC_MISSING: &str =
+    "evenkeel.dev/predict is traffic, and evenkeel.dev/traffic names none: nothing is forecast";
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TargetConflict(target) => {
-                write!(
-                    f,
-                    "more than one HorizontalPodAutoscaler or IntelligentHorizontalPodAutoscaler scales {target}: \
-                     keep one of them"
-                )
-            }
-            Self::BoundsMissing => f.write_str(
-                "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
-                 where no HorizontalPodAutoscaler has bounds",
+            Self::TargetConflict(target) => write!(
+                f,
+                "more than one HorizontalPodAutoscaler or IntelligentHorizontalPodAutoscaler scales {target}: \
+                 keep one of them"
             ),
+            Self::BoundsMissing => f.write_str(BOUNDS_MISSING),
             Self::InvalidBounds(error) => error.fmt(f),
-            Self::NoAutoscaler => f.write_str(
-                "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
-            ),
-            Self::ScaleDownDisabled => f.write_str(
-                "behavior.scaleDown.selectPolicy is Disabled: what a floor adds could never go \
-                 again; it is recommended only",
-            ),
-            Self::NoMetric => f.write_str(
-                "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero",
-            ),
+            Self::NoAutoscaler => f.write_str(NO_AUTOSCALER),
+            Self::ScaleDownDisabled => f.write_str(SCALE_DOWN_DISABLED),
+            Self::NoMetric => f.write_str(NO_METRIC),
             Self::OwnMetric => write!(
                 f,
                 "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, which is made of the load \
@@ -248,10 +256,7 @@ impl fmt::Display for Problem {
             Self::InvalidTarget(target) => write!(f, "{target} {INVALID_TARGET}"),
             Self::NoCount(target, path) => write!(f, "{target} has no {path}, {NO_COUNT}"),
             Self::PodsUnknown(target) => write!(f, "{target} {PODS_UNKNOWN}"),
-            Self::NoWakingSignal => f.write_str(
-                "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
-                 and without any nothing could wake it",
-            ),
+            Self::NoWakingSignal => f.write_str(NO_WAKING_SIGNAL),
             Self::TooManyMetrics => write!(
                 f,
                 "the HorizontalPodAutoscaler has more than {FOLLOWED} metrics: the first {FOLLOWED} \
@@ -259,11 +264,9 @@ impl fmt::Display for Problem {
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
-            Self::TrafficMissing => f.write_str(
-                "evenkeel.dev/predict is traffic, and evenkeel.dev/traffic names none: nothing is forecast",
-            ),
+            Self::TrafficMissing => f.write_str(TRAFFIC_MISSING),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
-            Self::Paused => f.write_str("the ScaledObject or the IntelligentHorizontalPodAutoscaler is paused"),
+            Self::Paused => f.write_str(PAUSED),
             Self::InvalidSpec(error) => f.write_str(error),
             Self::ScaleModeLimited(held_back) => write!(
                 f,

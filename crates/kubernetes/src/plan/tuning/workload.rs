@@ -40,10 +40,8 @@ pub fn scaled_by(observed: &Observed) -> CpuMemory<bool> {
 #[must_use]
 pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
     let counts = |metric: &MetricSpec, resource: TunedResource| match metric {
-        MetricSpec::Known(Signal::Resource(name), Some(Target::Utilization(_))) => {
-            name.as_str() == resource.as_str()
-        }
-        MetricSpec::Known(Signal::ContainerResource { resource: name, .. }, _) => {
+        MetricSpec::Known(Signal::Resource(name), Some(Target::Utilization(_)))
+        | MetricSpec::Known(Signal::ContainerResource { resource: name, .. }, _) => {
             name.as_str() == resource.as_str()
         }
         // What cannot be read may be either.

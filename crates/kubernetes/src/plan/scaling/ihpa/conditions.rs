@@ -85,15 +85,14 @@ fn active(resolved: &Resolved, report: Option<&TickReport>) -> Condition {
 
 fn limited(report: Option<&TickReport>, portrayed: &Portrayed) -> Condition {
     let limit = report.and_then(|report| report.decision.limited_by);
-    match limit.filter(|limit| !matches!(limit, LimitedBy::MissingData)) {
-        Some(limit) => Condition::new(SCALING_LIMITED, true, limit.reason(), limit.to_string()),
-        None => {
-            let message = format!(
-                "{} replicas are what is asked for",
-                portrayed.target.replicas
-            );
-            Condition::new(SCALING_LIMITED, false, "DesiredWithinRange", message)
-        }
+    if let Some(limit) = limit.filter(|limit| !matches!(limit, LimitedBy::MissingData)) {
+        Condition::new(SCALING_LIMITED, true, limit.reason(), limit.to_string())
+    } else {
+        let message = format!(
+            "{} replicas are what is asked for",
+            portrayed.target.replicas
+        );
+        Condition::new(SCALING_LIMITED, false, "DesiredWithinRange", message)
     }
 }
 

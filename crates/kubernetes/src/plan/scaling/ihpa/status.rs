@@ -138,11 +138,11 @@ fn stability(
     if portrayed.checked.is_empty() && hold.is_none() {
         return None;
     }
-    let held = before.stability.as_ref();
+    let known = before.stability.as_ref();
     let checkers = portrayed.checked.iter().map(|checked| {
         let Checked { checker, verdict } = checked;
-        let mut known = held.into_iter().flat_map(|held| &held.checkers);
-        let same = known.find(|one| one.name == checker.name && one.verdict == verdict.word());
+        let mut told = known.into_iter().flat_map(|known| &known.checkers);
+        let same = told.find(|one| one.name == checker.name && one.verdict == verdict.word());
         CheckerStatus {
             name: checker.name.clone(),
             verdict: verdict.word().to_owned(),

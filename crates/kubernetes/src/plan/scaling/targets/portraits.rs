@@ -209,7 +209,7 @@ impl Rules<'_> {
     fn subject(&self, criterion: &Criterion) -> Subject {
         let question = |signal: &Signal| {
             let accepted = query::accepted(signal, self.observed, self.settings.queries);
-            accepted.map_err(|why| Subject::Refused(format!("{}: {why}", signal.label()).into()))
+            accepted.map_err(|why| format!("{}: {why}", signal.label()))
         };
         match criterion {
             Criterion::Metric {
@@ -222,7 +222,7 @@ impl Rules<'_> {
                     bound: bound.clone(),
                     question,
                 },
-                Err(refused) => refused,
+                Err(why) => Subject::Refused(why.into()),
             },
             Criterion::ErrorRate {
                 errors,
@@ -235,7 +235,7 @@ impl Rules<'_> {
                     requests: Box::new(requests.clone()),
                     questions: [of_errors, of_requests],
                 },
-                (Err(refused), _) | (_, Err(refused)) => refused,
+                (Err(why), _) | (_, Err(why)) => Subject::Refused(why.into()),
             },
             Criterion::PodsReady(ready) => Subject::Ready(*ready),
             Criterion::External(check) => Subject::Refused(
