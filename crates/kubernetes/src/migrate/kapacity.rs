@@ -37,11 +37,9 @@ pub(super) fn convert_ihpa(
         }
     }
     take_checkers(&mut spec, &mut notes);
-    take_profile_behavior(
-        &mut spec["behavior"],
-        "replicaProfile",
-        "spec.behavior.replicaProfile",
-    )?;
+    if let Some(behavior) = spec.get_mut("behavior") {
+        take_profile_behavior(behavior, "replicaProfile", "spec.behavior.replicaProfile")?;
+    }
     let migrated = finish(Kind::Ihpa, &spec, notes, document)?;
     let spec: IhpaSpec = read(&migrated.manifest["spec"])?;
     check(&spec).map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
@@ -92,7 +90,7 @@ pub(super) fn convert_profile(
         "that of an IntelligentHorizontalPodAutoscaler is made by it, and need not be applied".to_owned(),
     ];
     take_profile_behavior(&mut spec, "behavior", "spec.behavior")?;
-    let migrated = finish(Kind::ReplicaProfile, spec, notes, document)?;
+    let migrated = finish(Kind::ReplicaProfile, &spec, notes, document)?;
     let spec: ReplicaProfileSpec = read(&migrated.manifest["spec"])?;
     let checked = crate::replica_profile::check(&spec);
     checked.map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
@@ -115,8 +113,9 @@ fn take_profile_behavior(parent: &mut Value, field: &str, path: &str) -> Result<
             return Err(MigrateError::new(format!("{path}.{part}.type"), message));
         }
         // Kapacity's own schema says null for what is not external.
-        if let Some(part) = behavior[part].as_object_mut() {
-            part.retain(|_, value| !value.is_null());
+        let fields = behavior.get_mut(part).and_then(Value::as_object_mut);
+        if let Some(fields) = fields {
+            fields.retain(|_, value| !value.is_null());
         }
     }
     Ok(())
