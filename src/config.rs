@@ -26,6 +26,7 @@ mod tuning;
 mod value;
 pub(crate) mod yaml;
 
+use jiff::SignedDuration;
 use std::path::PathBuf;
 
 use evenkeel_core::forecast::Calendar;
@@ -212,7 +213,7 @@ impl Config {
         check.equal("apiVersion", api_version, API_VERSION);
         check.equal("kind", kind, KIND);
         let max_age = check.duration("metrics.maxAge", &metrics.max_age);
-        let policy = PolicySections::of(&file, max_age).check(check);
+        let policy = policy_sections(&file, max_age).check(check);
         let metrics = metrics.check(max_age, check);
         let leader_election = leader_election.check(check);
         let metrics_provider = metrics_provider.check(check);
@@ -247,6 +248,17 @@ impl Config {
             effective: file,
             sources: sources.clone(),
         }
+    }
+}
+
+/// The sections of which the policy of placement is made.
+const fn policy_sections(file: &File, max_age: SignedDuration) -> PolicySections<'_> {
+    PolicySections {
+        scheduling: &file.scheduling,
+        admission: &file.admission,
+        network: &file.network,
+        disk: &file.disk,
+        max_age,
     }
 }
 

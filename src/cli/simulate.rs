@@ -5,16 +5,15 @@
 //! difference that is chance does not look like one.
 
 mod frontier;
+mod jobs;
 mod picture;
 mod report;
 mod table;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use super::forecast::output_file;
-use super::forecast::progress::Bar;
 use super::forecast::values::{Output, parse_output};
 use super::output::{self, Failure};
 use super::scenario_file;
@@ -26,6 +25,7 @@ use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
 use evenkeel_sandbox::simulation::replicas::Scaling;
 use evenkeel_sandbox::simulation::{Comparison, Summary};
+use jobs::in_parallel_with_bar;
 use report::{PolicyReport, Simulated};
 
 const EXAMPLES: &str = "\
@@ -214,21 +214,4 @@ fn simulate(
     });
     let policies = policies.collect();
     Simulated::of(comparisons, policies, seeds, line)
-}
-
-/// Does all jobs on all cores, and shows how far it is.
-fn in_parallel_with_bar<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sync) -> Vec<T> {
-    let bar = Mutex::new(Bar::new(true));
-    let all = count_as_f64(jobs.len());
-    let told = |done: usize| {
-        // A bar that panicked is shown no more.
-        if let Ok(mut bar) = bar.lock() {
-            bar.tell(count_as_f64(done) / all, "");
-        }
-    };
-    let done = in_parallel(cores(), jobs, work, told);
-    if let Ok(mut bar) = bar.lock() {
-        bar.finish();
-    }
-    done
 }

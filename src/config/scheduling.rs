@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::capacities::{self, CapacitySection};
 use super::check::Checker;
-use super::file::File;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
 use super::value::{Count, Number};
@@ -123,17 +122,7 @@ pub(super) struct PolicySections<'a> {
     pub(super) max_age: SignedDuration,
 }
 
-impl<'a> PolicySections<'a> {
-    pub(super) const fn of(file: &'a File, max_age: SignedDuration) -> Self {
-        Self {
-            scheduling: &file.scheduling,
-            admission: &file.admission,
-            network: &file.network,
-            disk: &file.disk,
-            max_age,
-        }
-    }
-
+impl PolicySections<'_> {
     pub(super) fn check(self, check: &mut Checker) -> Policy {
         let Self {
             scheduling,

@@ -65,6 +65,8 @@ const FENCES: [Fence; 2] = [
             "src/cli/scenario_file.rs",
             "src/cli/simulate.rs",
             "src/cli/simulate/",
+            "src/cli/tune/compare.rs",
+            "src/cli/tune/compare/",
         ],
         why: "the service knows of no simulated cluster",
     },

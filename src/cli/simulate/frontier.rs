@@ -5,7 +5,7 @@ mod picture;
 mod report;
 mod table;
 
-use super::in_parallel_with_bar;
+use super::jobs::in_parallel_with_bar;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::values::Output;
 use crate::cli::output::{self, Failure};

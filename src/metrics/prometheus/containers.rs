@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             text,
             "max by (namespace, pod, container) (rate(container_cpu_usage_seconds_total\
-             {namespace=~\"shop|media\",container!=\"\",container!=\"POD\"}[300s]))"
+             {namespace=~\"shop|media\",container!=\"\",container!=\"POD\"}[300000ms]))"
         );
         let many = vec!["shop"; NAMED + 1];
         let text = narrowed(MEMORY, &many);

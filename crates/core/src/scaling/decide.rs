@@ -21,10 +21,11 @@ use super::reason::{self, Because, Change, Reason};
 
 mod floor;
 mod portraits;
+mod speaking;
 mod state;
 
-pub use portraits::Speaking;
 pub(super) use portraits::portray;
+pub use speaking::Speaking;
 pub use state::{Asked, CountChange, CountSeen, ScaleOut, State};
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).

@@ -13,6 +13,7 @@ mod limits;
 mod pod;
 mod refusal;
 mod scale_in;
+mod situation;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,33 +27,10 @@ pub use direction::Direction;
 pub use limits::{Budget, Limits};
 pub use pod::{PodResources, PodState, ProfilePod};
 pub use refusal::Refusal;
+pub use situation::{Rules, Situation};
 
 /// A Pod is only taken out of traffic where those that stay have been ready for so long.
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
-
-/// The rules of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
-    pub wanted: ReplicaCounts,
-    pub paused: bool,
-    pub direction: Direction,
-    /// The time for which a Pod takes no traffic before it is deleted.
-    pub drain: SignedDuration,
-}
-
-/// A workload and its Pods at one moment.
-#[derive(Debug, Clone, Copy)]
-pub struct Situation<'a> {
-    /// The count that the workload is to have.
-    pub replicas: i32,
-    /// Its Pods that are neither finished nor being deleted, those first that its controller would delete
-    /// first.
-    pub pods: &'a [ProfilePod],
-    pub limits: &'a Limits,
-    /// True while its Pods are replaced by those of another version: which ones go is not to be chosen then.
-    pub is_rolling: bool,
-    pub now: Timestamp,
-}
 
 /// A Pod that changes its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

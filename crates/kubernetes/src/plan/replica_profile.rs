@@ -8,6 +8,7 @@
 mod events;
 mod pods;
 mod problem;
+mod profiled;
 mod standby;
 mod status;
 mod writes;
@@ -32,43 +33,8 @@ use evenkeel_core::units::Amount;
 
 use pods::Member;
 pub use problem::ProfileProblem;
+pub use profiled::{Context, ProfileMemory, Profiled};
 pub use writes::release;
-
-/// A profile with everything that belongs to it.
-#[derive(Debug, Clone)]
-pub struct Profiled {
-    pub profile: Arc<CheckedReplicaProfile>,
-    /// `None` where there is no such workload.
-    pub workload: Option<Arc<Workload>>,
-    /// The Pods of the workload that have the readiness gate.
-    pub gated: Vec<Arc<Pod>>,
-    /// Those that have none.
-    pub ungated: Vec<Arc<PodFacts>>,
-    /// True while Pods of several versions of the workload are there.
-    pub is_rolling: bool,
-    /// What Pods that stand by use, by their UIDs, where it is measured.
-    pub used: BTreeMap<String, CpuMemory<Amount>>,
-    /// The PodDisruptionBudgets of the namespace.
-    pub budgets: Vec<Arc<DisruptionBudget>>,
-    /// What else scales the workload, such as `HorizontalPodAutoscaler web`.
-    pub rivals: Vec<String>,
-}
-
-/// What plans of all profiles share.
-#[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    /// True where this installation may write on Pods.
-    pub is_enabled: bool,
-    /// This replica's name in Events.
-    pub reporter: &'a str,
-    pub now: Timestamp,
-}
-
-/// What was told of a profile in the round before, so that nothing is told twice.
-#[derive(Debug, Default)]
-pub struct ProfileMemory {
-    told: BTreeSet<String>,
-}
 
 /// What a round comes to for one profile.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::lives::{Lives, Recorded};
+use self::lives::{Key, Lives, Recorded};
 use super::Scenario;
 use super::model::{Startup, Usage, Workload};
 use evenkeel_core::units::{Amount, Ratio, Resources};
@@ -86,9 +86,6 @@ struct Event {
     applied_objs: Vec<Value>,
     deleted_objs: Vec<Value>,
 }
-
-/// An object with Pods: its kind, namespace and name.
-type Key = (String, String, String);
 
 impl Scenario {
     /// The scenario with the workloads of a trace in place of its own; each Pod uses `factor` of what it

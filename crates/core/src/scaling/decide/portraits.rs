@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use super::speaking::Speaking;
 use super::{CountSeen, State, Tick};
 use crate::scaling::decision::Decision;
 use crate::scaling::ds_hpa::{self, Proposal};
@@ -30,17 +31,6 @@ use crate::scaling::stages::{
 const METRICS_MISSING: &str = "MetricsMissing";
 /// Why prediction has none.
 const FORECAST_UNTRUSTED: &str = "ForecastUntrusted";
-
-/// What the providers that know the loads remember.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Speaking {
-    /// Since when the reaction has failed.
-    reactive_fails: Option<Timestamp>,
-    /// Since when the forecast has.
-    predictive_fails: Option<Timestamp>,
-    /// The count that prediction last asked for.
-    predicted: Option<i32>,
-}
 
 /// The outcomes of all providers of a target, and the step that follows from them.
 pub(in crate::scaling) fn portray(

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::portraits::Speaking;
+use super::speaking::Speaking;
 use crate::scaling::contest::Contest;
 use crate::scaling::decision::Floor;
 use crate::scaling::ds_hpa::ActiveForecast;

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use jiff::SignedDuration;
 
-use super::Situation;
 use super::excess::excess;
 use super::pod::{PodResources, PodState, ProfilePod};
+use super::situation::Situation;
 
 /// Pods by what they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

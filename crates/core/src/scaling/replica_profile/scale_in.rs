@@ -7,7 +7,7 @@
 use super::census::Census;
 use super::excess::{at_least_none, excess};
 use super::pod::{PodState, ProfilePod};
-use super::{Rules, Situation};
+use super::situation::{Rules, Situation};
 
 /// A scale-in.
 pub(super) struct ScaleIn<'a> {

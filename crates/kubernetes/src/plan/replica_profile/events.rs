@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::pods::Member;
+use super::profiled::{Context, ProfileMemory, Profiled};
 use super::status::{APPLIED, Decided, ENSURED};
-use super::{Context, ProfileMemory, Profiled};
 use crate::condition::{Condition, ConditionStatus};
 use crate::kinds::Kind;
 use crate::plan::event::{Event, Regarding, Severity};

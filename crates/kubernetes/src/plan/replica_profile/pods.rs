@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Profiled, standby};
+use super::profiled::Profiled;
+use super::standby;
 use crate::annotations::ONLINE;
 use crate::disruption_budget::DisruptionBudget;
 use crate::kinds::Kind;

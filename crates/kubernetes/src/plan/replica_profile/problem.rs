@@ -1,6 +1,6 @@
 //! What stands against following a profile at all.
 
-use super::{Context, Profiled};
+use super::profiled::{Context, Profiled};
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfileError};
 use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::Rules;

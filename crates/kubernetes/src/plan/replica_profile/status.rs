@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::Profiled;
 use super::pods::{self, Member};
 use super::problem::{Accepted, ProfileProblem};
+use super::profiled::Profiled;
 use crate::condition::{Condition, settle};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::Key;
+/// An object with Pods: its kind, namespace and name.
+pub(super) type Key = (String, String, String);
 
 /// What was recorded of the Pods of all owners, as the trace has it.
 #[derive(Default, Deserialize)]

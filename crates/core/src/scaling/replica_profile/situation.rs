@@ -1,0 +1,32 @@
+//! The rules of a profile, and the workload that they are applied to, at one moment.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::direction::Direction;
+use super::limits::Limits;
+use super::pod::ProfilePod;
+use crate::scaling::ReplicaCounts;
+
+/// The rules of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    pub wanted: ReplicaCounts,
+    pub paused: bool,
+    pub direction: Direction,
+    /// The time for which a Pod takes no traffic before it is deleted.
+    pub drain: SignedDuration,
+}
+
+/// A workload and its Pods at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// The count that the workload is to have.
+    pub replicas: i32,
+    /// Its Pods that are neither finished nor being deleted, those first that its controller would delete
+    /// first.
+    pub pods: &'a [ProfilePod],
+    pub limits: &'a Limits,
+    /// True while its Pods are replaced by those of another version: which ones go is not to be chosen then.
+    pub is_rolling: bool,
+    pub now: Timestamp,
+}

@@ -1,0 +1,50 @@
+//! What one round of a profile is planned from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::disruption_budget::DisruptionBudget;
+use crate::pod::Pod;
+use crate::replica_profile::CheckedReplicaProfile;
+use crate::workload::Workload;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::tuning::CpuMemory;
+use evenkeel_core::units::Amount;
+
+/// A profile with everything that belongs to it.
+#[derive(Debug, Clone)]
+pub struct Profiled {
+    pub profile: Arc<CheckedReplicaProfile>,
+    /// `None` where there is no such workload.
+    pub workload: Option<Arc<Workload>>,
+    /// The Pods of the workload that have the readiness gate.
+    pub gated: Vec<Arc<Pod>>,
+    /// Those that have none.
+    pub ungated: Vec<Arc<PodFacts>>,
+    /// True while Pods of several versions of the workload are there.
+    pub is_rolling: bool,
+    /// What Pods that stand by use, by their UIDs, where it is measured.
+    pub used: BTreeMap<String, CpuMemory<Amount>>,
+    /// The PodDisruptionBudgets of the namespace.
+    pub budgets: Vec<Arc<DisruptionBudget>>,
+    /// What else scales the workload, such as `HorizontalPodAutoscaler web`.
+    pub rivals: Vec<String>,
+}
+
+/// What plans of all profiles share.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// True where this installation may write on Pods.
+    pub is_enabled: bool,
+    /// This replica's name in Events.
+    pub reporter: &'a str,
+    pub now: Timestamp,
+}
+
+/// What was told of a profile in the round before, so that nothing is told twice.
+#[derive(Debug, Default)]
+pub struct ProfileMemory {
+    pub(super) told: BTreeSet<String>,
+}
