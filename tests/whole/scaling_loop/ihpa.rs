@@ -389,7 +389,7 @@ fn pods_that_go_are_cut_off_first_by_a_profile_of_its_own_and_those_are_taken_fi
             "grayStrategy": {"grayState": "Cutoff", "changeCount": 2,
                 "changeIntervalSeconds": 60, "observationSeconds": 60}}}});
         scale_by(world, &[constant(1, 8)], &down).await;
-        let own = [("scaling.replicaProfiles", "\"on\"")];
+        let own = [("scaling.replicaProfiles", "on")];
         let service = world.serve(&own).await;
         until_profiled(world, "it has a profile", (8, 0)).await;
         until_replicas(world, "which sets the count", |count| count == 8).await;
@@ -437,7 +437,7 @@ fn a_profile_of_somebody_else_and_the_autoscaler_refuse_each_other() {
             "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "onlineReplicas": 5}});
         create(world.client, PROFILES, &theirs).await;
         scale_by(world, &[constant(1, 8)], &json!({})).await;
-        let _service = world.serve(&[("scaling.replicaProfiles", "\"on\"")]).await;
+        let _service = world.serve(&[("scaling.replicaProfiles", "on")]).await;
         until_told(world, "the autoscaler tells of it", |status| {
             is(status, "ProfileConflict", "True")
         })

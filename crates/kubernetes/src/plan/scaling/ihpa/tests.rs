@@ -384,7 +384,7 @@ fn pods_wait_out_of_traffic_by_a_profile_of_its_own_and_are_taken_first_again() 
     let down = [(8, 0, 0), (6, 2, 0), (4, 4, 0), (4, 0, 0)];
     assert_eq!(course(&mut world), down);
     assert_eq!(world.replicas, 4);
-    assert_eq!(world.condition("GrayProgressing").unwrap().0, false);
+    assert!(!world.condition("GrayProgressing").unwrap().0);
     let lowered = world.told.iter().filter(|one| *one == "ReplicasLowered");
     assert_eq!(lowered.count(), 2, "{:?}", world.told);
 
