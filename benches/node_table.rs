@@ -43,6 +43,7 @@ const CALLS: usize = 20_000;
 const EVENTS: usize = 4_096;
 
 const SETTINGS: Settings = Settings {
+    follows_profiles: false,
     mode: Mode::Floor,
     predict: Predict::Auto,
     interval: SignedDuration::from_secs(15),

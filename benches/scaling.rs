@@ -149,6 +149,7 @@ fn tick(
 const TOGETHER: usize = 64;
 
 const SETTINGS: Settings = Settings {
+    follows_profiles: false,
     mode: Mode::Floor,
     predict: Predict::Auto,
     interval: SignedDuration::from_secs(15),
@@ -187,6 +188,7 @@ fn observed(target: u32) -> Observed {
         Arc::new(PodFacts::from(&pod))
     };
     Observed {
+        profiles: evenkeel_kubernetes::plan::scaling::ObservedProfiles::default(),
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy {
             enabled: true,

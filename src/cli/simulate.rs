@@ -19,7 +19,7 @@ use super::output::{self, Failure};
 use super::scenario_file;
 use super::settings::ConfigArgs;
 use crate::config::Config;
-use evenkeel_core::units::{Ratio, count_as_f64};
+use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};

@@ -3,6 +3,7 @@
 mod claims;
 mod contacts;
 mod inner;
+mod owners;
 mod placing;
 mod profiles;
 mod removable;
@@ -23,7 +24,6 @@ use tokio::sync::Notify;
 use super::autoscaling::{Store, WorkloadKey};
 use super::gate::Gate;
 use super::history::History;
-use super::owners::Owner;
 use super::profiles::Profiles;
 use super::records::{NamespaceRecord, WaitingPod};
 use super::removable::RemovablePods;
@@ -266,39 +266,6 @@ impl ClusterState {
             }
         });
         self.scaling().retain_namespaces(&keep);
-    }
-
-    /// Takes a ReplicaSet or a Job with what owns it.
-    pub fn apply_owner(&self, kind: Kind, uid: &str, owner: Option<Owner>) {
-        if kind == Kind::ReplicaSet {
-            self.scaling().pods.apply_owner(uid, owner.clone());
-        }
-        self.change(|inner| inner.owners.apply(kind, uid, owner));
-    }
-
-    /// Forgets a ReplicaSet or a Job.
-    pub fn remove_owner(&self, kind: Kind, uid: &str) {
-        if kind == Kind::ReplicaSet {
-            self.scaling().pods.remove_owner(uid);
-        }
-        self.change(|inner| inner.owners.remove(kind, uid));
-    }
-
-    /// Keeps only these ReplicaSets or Jobs, after a complete list.
-    pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
-        if kind == Kind::ReplicaSet {
-            self.scaling().pods.retain_owners(&keep);
-        }
-        self.change(|inner| inner.owners.retain(kind, &keep));
-    }
-
-    /// The workload at the end of a Pod's owner chain, for example the Deployment behind its
-    /// ReplicaSet.
-    #[must_use]
-    pub fn workload(&self, pod: &Pod) -> Option<Owner> {
-        pod.metadata
-            .controller()
-            .map(|owner| self.lock().owners.resolve(owner))
     }
 
     /// Takes a round of measurements, in batches of nodes: requests that come meanwhile are answered

@@ -198,8 +198,13 @@ fn portraits_stand_beside_the_plain_hpa_at_lower_targets() {
         assert!((ratio - 1.0).abs() < 1e-9, "{beside}");
     }
     let announced = way(0, "cron + reactive").expect("the sale has both");
-    let under = announced["atEqualReplicaHours"]["underProvisioned"].as_f64();
-    assert!(under.is_some_and(|ratio| ratio < 0.8), "{announced}");
+    let plain = way(0, "plain HPA at its target").expect("it is always there");
+    let under = "underProvisionedSeconds";
+    assert!(
+        mean(&announced, under) <= mean(&plain, under),
+        "{announced}"
+    );
+    assert!(mean(&announced, "replicaHours") > mean(&plain, "replicaHours"));
     assert_eq!(way(1, "cron + reactive"), None, "there is no calendar");
     assert_eq!(way(2, "cron + reactive").expect("of one")["workloads"], 1);
     let table = call("1", &["-o", "table", "-o", svg.to_str().expect("UTF-8")]);
@@ -263,7 +268,7 @@ fn what_is_not_accepted_is_refused_with_what_is() {
         &[
             "workloads[0].scale",
             "portraitProviders[0].dynamic",
-            "Burst",
+            "algorithm.type",
         ],
     );
     let file = std::fs::read_to_string(THESIS).expect("the scenario is there");

@@ -10,6 +10,7 @@ mod file;
 mod model;
 mod past;
 mod portraits;
+mod scale_file;
 pub mod simkube;
 pub mod simulation;
 mod surge;

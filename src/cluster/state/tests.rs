@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cluster::PLACEMENT;
 use crate::cluster::WATCHED;
+use crate::cluster::owners::Owner;
 use evenkeel_core::placement::node_table::Near;
 use evenkeel_core::placement::usage::Measurement;
 use evenkeel_core::units::{Amount, Resource, Resources};

@@ -15,7 +15,7 @@ mod refusal;
 mod scale_in;
 mod situation;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::ReplicaCounts;
 use census::Census;

@@ -13,23 +13,14 @@ mod standby;
 mod status;
 mod writes;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::scale::set_replicas;
 use super::write::Write;
-use crate::disruption_budget::DisruptionBudget;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
-use crate::pod::Pod;
-use crate::replica_profile::CheckedReplicaProfile;
 use crate::workload::Workload;
-use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
-use evenkeel_core::tuning::CpuMemory;
-use evenkeel_core::units::Amount;
 
 use pods::Member;
 pub use problem::ProfileProblem;

@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use super::error::ScenarioError;
 use super::faults::{self, Fault, FaultError};
-use super::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
+use super::model::{NodeShape, Scenario, Startup, Traffic, Usage, Workload};
 use super::past;
 use super::portraits::Written;
+use super::scale_file::ScaleFile;
 use super::simulation::{self, SimulationFile};
 use super::surge::SurgeFile;
-use super::values::{amounts, duration, optional, percentage, refused, told};
+use super::values::{amounts, duration, optional, refused, told};
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
@@ -117,23 +118,6 @@ struct TrafficFile {
     surges: Vec<SurgeFile>,
     #[serde(default)]
     noise: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ScaleFile {
-    min: u32,
-    max: u32,
-    #[serde(default)]
-    cpu: Option<Text>,
-    #[serde(default)]
-    requests_per_second: Option<u32>,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-    #[serde(default)]
-    portrait_providers: Vec<Value>,
-    #[serde(default)]
-    behavior: Option<Value>,
 }
 
 /// Gives the text of a file that a scenario names.
@@ -384,36 +368,6 @@ impl TrafficFile {
             })?,
             noise,
         })
-    }
-}
-
-impl ScaleFile {
-    fn check(self, path: &str) -> Result<Scale, ScenarioError> {
-        let Self {
-            min,
-            max,
-            cpu,
-            requests_per_second,
-            annotations: _,
-            portrait_providers: _,
-            behavior: _,
-        } = self;
-        if min == 0 || max < min {
-            let accepted = "at least 1, and max at least min";
-            return Err(refused(path, format!("{min}..{max}"), accepted));
-        }
-        let by = match (cpu, requests_per_second) {
-            (Some(Text(cpu)), None) => ScaleBy::Cpu(percentage(&format!("{path}.cpu"), &cpu)?),
-            (None, Some(requests)) if requests > 0 => ScaleBy::Requests(requests),
-            (cpu, requests) => {
-                let cpu = cpu.map_or_else(|| "no cpu".to_owned(), |Text(cpu)| format!("cpu {cpu}"));
-                let requests = requests.map(|rate| format!("requestsPerSecond {rate}"));
-                let given = format!("{cpu}, {}", requests.as_deref().unwrap_or("no requests"));
-                let accepted = "either cpu, such as 60%, or requestsPerSecond above zero";
-                return Err(refused(path, given, accepted));
-            }
-        };
-        Ok(Scale { min, max, by })
     }
 }
 

@@ -5,6 +5,7 @@
 //! were scraped twice. Those that start use more than nothing, and those that were deleted go on for a
 //! while; neither is load of the target.
 
+mod amounts;
 mod parking;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,15 +14,17 @@ use super::seen::{Seen, Shown};
 use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
+pub(super) use amounts::metric;
+use amounts::{milli, requests};
 use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::frontier::Cost;
-use evenkeel_core::scaling::hpa::{MetricSpec, Observed, Tolerances};
+use evenkeel_core::scaling::hpa::{Observed, Tolerances};
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::Measurement;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted, ValueScope};
-use evenkeel_core::units::{Resource, Resources, i64_ceil};
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
+use evenkeel_core::units::{Resource, Resources};
 
 /// One step: shorter than a tick, so that Pods become ready between ticks.
 const STEP: SignedDuration = SignedDuration::from_secs(5);
@@ -375,36 +378,5 @@ fn used_by(target: &Target, cohort: &Cohort, each: f64, at: SignedDuration) -> f
         None if cohort.ready > at => warm_up,
         None if cohort.ready.saturating_add(target.edges.settling) > at => each + warm_up,
         None => each,
-    }
-}
-
-/// The metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an
-/// amount per Pod.
-pub(super) fn metric(target: &Target, share: f64) -> MetricSpec {
-    let request = target.capacity.request();
-    let percent = i64_ceil((share * 100.0).round());
-    let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;
-    let wanted = match i32::try_from(percent) {
-        Ok(percent) if is_whole => Wanted::Utilization(percent),
-        _ => Wanted::AverageValue(milli(target.resource, request * share)),
-    };
-    MetricSpec::new(Signal::from(target.resource), wanted)
-}
-
-fn requests(target: &Target) -> Requests {
-    let request = milli(target.resource, target.capacity.request());
-    [(name(target.resource), request)].into_iter().collect()
-}
-
-fn name(resource: Resource) -> ResourceName {
-    resource.as_str().into()
-}
-
-/// An amount in the base unit of its resource in thousandths of the unit that Kubernetes counts it
-/// in: cores, bytes, bytes per second.
-fn milli(resource: Resource, amount: f64) -> i64 {
-    match resource {
-        Resource::Cpu => i64_ceil(amount),
-        _ => i64_ceil(amount * 1000.0),
     }
 }

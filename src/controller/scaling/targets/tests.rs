@@ -699,6 +699,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
             balances_scale_in: false,
             now: second(at),
             settings: Settings {
+                follows_profiles: false,
                 mode: Mode::Recommend,
                 predict: Predict::Auto,
                 interval: SignedDuration::from_secs(15),

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use super::speaking::Speaking;
 use super::{CountSeen, State, Tick};
 use crate::scaling::decision::Decision;
 use crate::scaling::ds_hpa::{self, Proposal};

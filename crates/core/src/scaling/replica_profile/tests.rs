@@ -1,3 +1,4 @@
+use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;

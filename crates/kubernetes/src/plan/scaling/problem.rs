@@ -221,6 +221,10 @@ const NO_METRIC: &str =
 const NO_WAKING_SIGNAL: &str = "evenkeel.dev/min-replicas 0 is refused: what it scales by is \
                                 measured on its Pods, and without any nothing could wake it";
 
+const NO_SCALE: &str = "has no subresource scale: its replicas are not to be set";
+
+const SCALES_IT: &str = "scales this workload; remove one of the two, or choose floor or recommend";
+
 const PAUSED: &str = "the ScaledObject or the IntelligentHorizontalPodAutoscaler is paused";
 
 const TRAFFIC_MISSING: &str =
@@ -244,15 +248,10 @@ impl fmt::Display for Problem {
                 "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, which is made of the load \
                  that it scales by: add a metric of that load, or name it in evenkeel.dev/query"
             ),
-            Self::DirectConflict(other) => write!(
-                f,
-                "mode direct is refused: {other} scales this workload; remove one of the two, or \
-                 choose floor or recommend"
-            ),
-            Self::NoScale(target) => write!(
-                f,
-                "{target} has no subresource scale: its replicas are not to be set"
-            ),
+            Self::DirectConflict(other) => {
+                write!(f, "mode direct is refused: {other} {SCALES_IT}")
+            }
+            Self::NoScale(target) => write!(f, "{target} {NO_SCALE}"),
             Self::InvalidTarget(target) => write!(f, "{target} {INVALID_TARGET}"),
             Self::NoCount(target, path) => write!(f, "{target} has no {path}, {NO_COUNT}"),
             Self::PodsUnknown(target) => write!(f, "{target} {PODS_UNKNOWN}"),

@@ -1,0 +1,58 @@
+//! How a workload of a scenario is scaled, as it is written.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::ScenarioError;
+use super::model::{Scale, ScaleBy};
+use super::values::{percentage, refused};
+use evenkeel_kubernetes::written::Text;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ScaleFile {
+    pub(super) min: u32,
+    pub(super) max: u32,
+    #[serde(default)]
+    pub(super) cpu: Option<Text>,
+    #[serde(default)]
+    pub(super) requests_per_second: Option<u32>,
+    #[serde(default)]
+    pub(super) annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) portrait_providers: Vec<Value>,
+    #[serde(default)]
+    pub(super) behavior: Option<Value>,
+}
+
+impl ScaleFile {
+    pub(super) fn check(self, path: &str) -> Result<Scale, ScenarioError> {
+        let Self {
+            min,
+            max,
+            cpu,
+            requests_per_second,
+            annotations: _,
+            portrait_providers: _,
+            behavior: _,
+        } = self;
+        if min == 0 || max < min {
+            let accepted = "at least 1, and max at least min";
+            return Err(refused(path, format!("{min}..{max}"), accepted));
+        }
+        let by = match (cpu, requests_per_second) {
+            (Some(Text(cpu)), None) => ScaleBy::Cpu(percentage(&format!("{path}.cpu"), &cpu)?),
+            (None, Some(requests)) if requests > 0 => ScaleBy::Requests(requests),
+            (cpu, requests) => {
+                let cpu = cpu.map_or_else(|| "no cpu".to_owned(), |Text(cpu)| format!("cpu {cpu}"));
+                let requests = requests.map(|rate| format!("requestsPerSecond {rate}"));
+                let given = format!("{cpu}, {}", requests.as_deref().unwrap_or("no requests"));
+                let accepted = "either cpu, such as 60%, or requestsPerSecond above zero";
+                return Err(refused(path, given, accepted));
+            }
+        };
+        Ok(Scale { min, max, by })
+    }
+}

@@ -1,0 +1,38 @@
+//! Amounts of a target as its HPA and its Pods have them.
+
+use crate::target::settings::Target;
+use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::pod::Requests;
+use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted};
+use evenkeel_core::units::{Resource, i64_ceil};
+
+/// The metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an
+/// amount per Pod.
+pub(in crate::target) fn metric(target: &Target, share: f64) -> MetricSpec {
+    let request = target.capacity.request();
+    let percent = i64_ceil((share * 100.0).round());
+    let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;
+    let wanted = match i32::try_from(percent) {
+        Ok(percent) if is_whole => Wanted::Utilization(percent),
+        _ => Wanted::AverageValue(milli(target.resource, request * share)),
+    };
+    MetricSpec::new(Signal::from(target.resource), wanted)
+}
+
+pub(super) fn requests(target: &Target) -> Requests {
+    let request = milli(target.resource, target.capacity.request());
+    [(name(target.resource), request)].into_iter().collect()
+}
+
+pub(super) fn name(resource: Resource) -> ResourceName {
+    resource.as_str().into()
+}
+
+/// An amount in the base unit of its resource in thousandths of the unit that Kubernetes counts it
+/// in: cores, bytes, bytes per second.
+pub(super) fn milli(resource: Resource, amount: f64) -> i64 {
+    match resource {
+        Resource::Cpu => i64_ceil(amount),
+        _ => i64_ceil(amount * 1000.0),
+    }
+}

@@ -1,0 +1,41 @@
+//! Owner chains in the picture: the ReplicaSets and Jobs between Pods and their workloads.
+
+use super::ClusterState;
+use crate::cluster::owners::Owner;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::pod::Pod;
+
+impl ClusterState {
+    /// Takes a ReplicaSet or a Job with what owns it.
+    pub fn apply_owner(&self, kind: Kind, uid: &str, owner: Option<Owner>) {
+        if kind == Kind::ReplicaSet {
+            self.scaling().pods.apply_owner(uid, owner.clone());
+        }
+        self.change(|inner| inner.owners.apply(kind, uid, owner));
+    }
+
+    /// Forgets a ReplicaSet or a Job.
+    pub fn remove_owner(&self, kind: Kind, uid: &str) {
+        if kind == Kind::ReplicaSet {
+            self.scaling().pods.remove_owner(uid);
+        }
+        self.change(|inner| inner.owners.remove(kind, uid));
+    }
+
+    /// Keeps only these ReplicaSets or Jobs, after a complete list.
+    pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
+        if kind == Kind::ReplicaSet {
+            self.scaling().pods.retain_owners(&keep);
+        }
+        self.change(|inner| inner.owners.retain(kind, &keep));
+    }
+
+    /// The workload at the end of a Pod's owner chain, for example the Deployment behind its
+    /// ReplicaSet.
+    #[must_use]
+    pub fn workload(&self, pod: &Pod) -> Option<Owner> {
+        pod.metadata
+            .controller()
+            .map(|owner| self.lock().owners.resolve(owner))
+    }
+}
