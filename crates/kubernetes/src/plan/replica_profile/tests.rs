@@ -1,9 +1,13 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::disruption_budget::DisruptionBudget;
 use crate::plan::conditional::apply;
 use crate::plan::write::{Operation, Purpose};
-use crate::replica_profile::ReplicaProfile;
+use crate::pod::Pod;
+use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
 use evenkeel_core::scaling::replica_profile::PodState;
 
 fn now() -> Timestamp {
