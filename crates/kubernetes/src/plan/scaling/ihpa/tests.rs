@@ -507,7 +507,7 @@ fn a_profile_of_somebody_else_is_left_as_it_is_and_named() {
         let mut world = parking(8, state);
         world.profiles.push(profile.clone());
         world.tick();
-        assert_eq!(world.profiles, [profile.clone()], "{state}");
+        assert_eq!(world.profiles, std::slice::from_ref(&profile), "{state}");
         assert_eq!(
             world.condition("ProfileConflict").is_some(),
             refused,
