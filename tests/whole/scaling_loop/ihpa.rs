@@ -242,6 +242,7 @@ fn a_failed_check_takes_the_steps_back_until_somebody_lets_the_change_go_on() {
     with_world(async |world| {
         let _controllers = world.controllers().await;
         install(world).await;
+        let begun = replicas(&get(world.client, DEPLOYMENT).await);
         world.prometheus.handle.set_load(|_| 4.0);
         let checkers = json!([{"type": "Metrics", "name": "errors", "stabilizationAction": "Rollback",
             "coolDownSeconds": 3600, "metrics": {"metrics": [{"type": "PromQL", "name": "cores",
@@ -249,10 +250,10 @@ fn a_failed_check_takes_the_steps_back_until_somebody_lets_the_change_go_on() {
                     "query": r#"sum(rate(orders_total{namespace="$namespace"}[$window]))"#,
                     "target": {"type": "Value", "value": "1"}}}]}}]);
         let more = json!({"behavior": in_stages(), "stabilityCheckers": checkers});
-        scale_by(world, &[constant(1, 8)], &more).await;
+        scale_by(world, &[constant(1, begun + 6)], &more).await;
         let service = world.serve(&[("scaling.queries", "any")]).await;
-        until_replicas(world, "the first step is made", |count| count > MIN).await;
-        until_replicas(world, "and taken back", |count| count == MIN).await;
+        until_replicas(world, "the first step is made", |count| count == begun + 2).await;
+        until_replicas(world, "and taken back", |count| count == begun).await;
         let told = until_told(world, "the hold is told", |status| {
             is(status, "Stable", "False") && status["gray"]["phase"] == "RolledBack"
         })
@@ -264,13 +265,13 @@ fn a_failed_check_takes_the_steps_back_until_somebody_lets_the_change_go_on() {
         let _service = world.serve(&[("scaling.queries", "any")]).await;
         world.pass(SignedDuration::from_mins(2)).await;
         let count = replicas(&get(world.client, DEPLOYMENT).await);
-        assert_eq!(count, MIN, "the hold outlasts a restart");
+        assert_eq!(count, begun, "the hold outlasts a restart");
         world.prometheus.handle.set_load(|_| 0.0);
         let now = (world.clock.now()).to_string();
         world
             .annotate(IHPA, json!({"evenkeel.dev/resume": now}))
             .await;
-        until_replicas(world, "the change goes on", |count| count == 8).await;
+        until_replicas(world, "the change goes on", |count| count == begun + 6).await;
         world.until_event("ChangeResumed").await;
     });
 }

@@ -79,11 +79,12 @@ impl Learning<'_> {
             return None;
         };
         let at = self.asked(signal, question)?;
-        let namespace = &self.observed.namespace;
+        let Observed {
+            target, namespace, ..
+        } = self.observed;
         let current = self.portraits.counts.total();
-        let milli = self
-            .measured?
-            .value(namespace, metric, current, self.tick.now)?;
+        let measured = self.measured?;
+        let milli = measured.value(target, namespace, metric, current, self.tick.now)?;
         Some(Reading { milli, at })
     }
 

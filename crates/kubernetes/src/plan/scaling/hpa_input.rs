@@ -98,6 +98,7 @@ impl HpaInput {
     #[must_use]
     pub fn value(
         &self,
+        target: &TargetRef,
         namespace: &str,
         metric: &MetricSpec,
         current: i32,
@@ -116,7 +117,7 @@ impl HpaInput {
             status: hpa::Status::default(),
         };
         let observed = hpa::Observed {
-            scale: Ok(self.scale("", current)),
+            scale: Ok(self.scale(target.name(), current)),
             readings: &self.readings,
         };
         let mut memory = Memory::default();
@@ -133,7 +134,7 @@ impl HpaInput {
         percent.or_else(|| Some(average_value.or(value)?.milli_value()))
     }
 
-    /// The target as the algorithm sees it.
+    /// The target as the algorithm sees it, which computes nothing without a selector.
     fn scale<'a>(&'a self, selector: &'a str, current: i32) -> Scale<'a> {
         // As the controllers of workloads count.
         let stay = self.pods.iter().filter(|pod| !pod.deleted).count();
