@@ -79,12 +79,9 @@ impl Learning<'_> {
             return None;
         };
         let at = self.asked(signal, question)?;
-        let Observed {
-            target, namespace, ..
-        } = self.observed;
         let current = self.portraits.counts.total();
         let measured = self.measured?;
-        let milli = measured.value(target, namespace, metric, current, self.tick.now)?;
+        let milli = measured.value(&self.observed.target, metric, current, self.tick.now)?;
         Some(Reading { milli, at })
     }
 

@@ -99,13 +99,12 @@ impl HpaInput {
     pub fn value(
         &self,
         target: &TargetRef,
-        namespace: &str,
         metric: &MetricSpec,
         current: i32,
         now: Timestamp,
     ) -> Option<i64> {
         let hpa = HorizontalPodAutoscaler {
-            namespace: namespace.to_owned(),
+            namespace: target.object().namespace.clone().unwrap_or_default(),
             name: String::new(),
             spec: Spec {
                 scale_target: ObjectReference::default(),
