@@ -796,7 +796,7 @@ fn writes_are_narrowed_to_what_is_written() {
         let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
         let names = patched.iter().flat_map(|(_, name)| name.split('/'));
         // Pods are guarded where the component that grants their patch adds them.
-        let resources: BTreeSet<_> = names.chain(["", "pods"]).collect();
+        let resources: BTreeSet<_> = names.chain(["", "pods", "resize"]).collect();
         words
             .filter(|word| !resources.contains(word))
             .collect::<BTreeSet<_>>()
@@ -822,6 +822,8 @@ fn writes_are_narrowed_to_what_is_written() {
         "maxReplicaCount",
         "replicas",
         "taints",
+        "containers",
+        "initContainers",
     ];
     assert_eq!(variable("bounds"), BTreeSet::from(bounds));
     let binding = find(
