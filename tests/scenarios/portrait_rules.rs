@@ -11,10 +11,8 @@ use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
 use crate::support::dev_api::{ask, create, get};
 
-const NAMESPACE: &str = "portrait-drafts";
-
-fn of(plural: &str) -> String {
-    format!("/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/{NAMESPACE}/{plural}")
+fn of(namespace: &str, plural: &str) -> String {
+    format!("/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/{namespace}/{plural}")
 }
 
 /// The autoscaler of the example under this name.
@@ -100,9 +98,10 @@ fn the_api_server_refuses_what_an_autoscaler_by_portraits_cannot_be_and_says_why
     with_control_plane(async |plane| {
         let client = &plane.client;
         manifests::install(plane, 443, None).await;
-        objects::create_namespace(client, NAMESPACE, &[]).await;
+        let namespace = "autoscaler-drafts";
+        objects::create_namespace(client, namespace, &[]).await;
         served(client).await;
-        let autoscalers = of("intelligenthorizontalpodautoscalers");
+        let autoscalers = of(namespace, "intelligenthorizontalpodautoscalers");
         for (place, value, told) in refused() {
             let mut object = example("refused");
             *object.pointer_mut(place).expect("a place in the example") = value;
@@ -134,9 +133,10 @@ fn the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one() {
     with_control_plane(async |plane| {
         let client = &plane.client;
         manifests::install(plane, 443, None).await;
-        objects::create_namespace(client, NAMESPACE, &[]).await;
+        let namespace = "portrait-drafts";
+        objects::create_namespace(client, namespace, &[]).await;
         served(client).await;
-        let portraits = of("horizontalportraits");
+        let portraits = of(namespace, "horizontalportraits");
         let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "portraitType": "Burst",
             "externalGeneratorName": "us", "algorithm": {"type": "ours", "config": {"any": ["thing"]}}});
         let object = json!({"apiVersion": "autoscaling.evenkeel.dev/v1alpha1",

@@ -23,6 +23,8 @@ use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, with_control_plane};
 use crate::support::dev_api::create;
 
+/// Where what the plan says is held against the API server.
+const PLANNED: &str = "planned";
 const NAMESPACE: &str = "resized";
 const OUTSIDE: &str = "not-resized";
 const RULES: Rules = Rules {
@@ -190,7 +192,7 @@ fn the_plan_asks_for_nothing_that_the_api_server_refuses_but_for_want_of_room() 
     with_control_plane(async |plane| {
         let client = &plane.client;
         let node = &nodes::create(client, "node", 1, &NodeShape::default()).await[0];
-        objects::create_namespace(client, NAMESPACE, &[]).await;
+        objects::create_namespace(client, PLANNED, &[]).await;
         for (number, case) in cases().iter().enumerate() {
             let name = format!("p{number}");
             let pod = planted(client, &name, node, case).await;
@@ -216,7 +218,7 @@ fn the_plan_asks_for_nothing_that_the_api_server_refuses_but_for_want_of_room() 
 async fn lower_limits_of_the_namespace(client: &Client, node: &str) {
     let range = json!({"metadata": {"name": "range"}, "spec": {"limits":
         [{"type": "Container", "max": {"cpu": "700m"}}]}});
-    let path = format!("/api/v1/namespaces/{NAMESPACE}/limitranges");
+    let path = format!("/api/v1/namespaces/{PLANNED}/limitranges");
     create(client, &path, &range).await;
     let over = case("above a LimitRange", 403, None);
     let _ = planted(client, "ranged", node, &over).await;
@@ -239,7 +241,7 @@ async fn planted(client: &Client, name: &str, node: &str, case: &Case) -> Option
         over["spec"].as_object_mut()?.remove("containers");
     }
     json_patch::merge(&mut pod, &over);
-    let pods: Api<ListedPod> = Api::namespaced(client.clone(), NAMESPACE);
+    let pods: Api<ListedPod> = Api::namespaced(client.clone(), PLANNED);
     let pod = serde_json::from_value(pod).expect("a Pod");
     let made = pods.create(&PostParams::default(), &pod).await;
     made.unwrap_or_else(|error| panic!("{}: {error}", case.what));
@@ -273,7 +275,7 @@ fn wanted(resources: &Value, change: &Value) -> ContainerValues {
 /// What the API server answers to the change, whatever the plan says.
 async fn asked(client: &Client, name: &str, case: &Case) -> u16 {
     let change = json!({"spec": {"containers": [{"name": "app", "resources": case.change}]}});
-    let pods: Api<ListedPod> = Api::namespaced(client.clone(), NAMESPACE);
+    let pods: Api<ListedPod> = Api::namespaced(client.clone(), PLANNED);
     let params = PatchParams::default();
     let answer = pods
         .patch_subresource("resize", name, &params, &Patch::Strategic(change))

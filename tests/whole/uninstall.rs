@@ -262,10 +262,6 @@ async fn plant_installation(client: &Client) -> Vec<String> {
         json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"namespace": OWN, "name": "evenkeel"}, "spec": {"holderIdentity": ""}}),
     );
-    documents.push(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-        "metadata": {"name": "v1alpha1.metrics.evenkeel.dev"}, "spec": {
-            "group": "metrics.evenkeel.dev", "version": "v1alpha1", "groupPriorityMinimum": 100, "versionPriority": 100,
-            "service": {"namespace": OWN, "name": "evenkeel"}}}));
     for mut document in documents {
         without_modes(&mut document);
         let (Some(kind), Some(version)) =

@@ -319,8 +319,14 @@ impl Pod {
                 .then(|| self.status.finished_at().unwrap_or(now)),
             terminating: self.is_terminating(),
             host_network: self.spec.host_network,
-            provisions: self.spec.claims_volumes || self.spec.claims_devices,
+            provisions: self.provisions(),
         }
+    }
+
+    /// True where volumes or devices may have to be made for it before it is bound.
+    #[must_use]
+    pub const fn provisions(&self) -> bool {
+        self.spec.claims_volumes || self.spec.claims_devices
     }
 
     /// The node that it is nominated for, while it is not bound.

@@ -4,7 +4,7 @@
 //! too early. A guess would then refuse a node for the sake of a Pod that went elsewhere, and the Pod that is
 //! asked about ends where it fits worse. So such an answer, and no other, waits for the notice of the Pod that
 //! was scored last: no longer than [`PATIENCE`] from there, and only while notices come in that time. Pods
-//! whose volumes are provisioned first are told late, and nobody waits for these twice.
+//! whose volumes or devices may have to be made first are told late, and nobody waits for these.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,6 +63,11 @@ impl Choices {
         let at = clock::runtime();
         let uid = uid.into();
         self.state().left = Some(Left { uid, at });
+    }
+
+    /// No choice is told soon: that of the Pod that was scored last comes once its volumes are there.
+    pub(super) fn none_is_near(&self) {
+        self.state().left = None;
     }
 
     /// kube-scheduler has told its choice for this Pod.

@@ -77,7 +77,11 @@ pub(super) async fn prioritize(
     let prioritized = decide::prioritize(&request, &judged);
     if let (Some(best), Some(_)) = (prioritized.best, prioritized.demand) {
         handlers.place(&request, best, prioritized.near.clone(), now);
-        handlers.choices.left(request.pod.uid());
+        if request.pod.provisions() {
+            handlers.choices.none_is_near();
+        } else {
+            handlers.choices.left(request.pod.uid());
+        }
     }
     let outcome = prioritized
         .exemption

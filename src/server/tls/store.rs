@@ -133,9 +133,10 @@ impl InUse {
 
     /// The configuration for a client that begins with this word.
     ///
-    /// kube-scheduler, which asks for the extender by its Service, calls it one call after another. HTTP/2 would
-    /// only take it and this service more hand-offs between tasks for each: a third more of a processor, and on a
-    /// busy machine twice the time. The API server has many calls under way at once, and is offered both.
+    /// kube-scheduler, which asks for the extender by its Service, asks about one Pod after another, and tells of its
+    /// choices beside that. HTTP/2 would only take it and this service more hand-offs between tasks for each call: a
+    /// third more of a processor, and on a busy machine twice the time. The API server has many calls under way at
+    /// once, and is offered both.
     pub(crate) fn config_for(&self, hello: &ClientHello<'_>) -> &Arc<ServerConfig> {
         let name = hello.server_name().unwrap_or_default();
         let service = name.split('.').next();

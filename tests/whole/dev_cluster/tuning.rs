@@ -64,7 +64,11 @@ async fn limits_follow_use_requests_that_an_hpa_counts_by_stay_and_all_is_put_ba
         assert_eq!(resources(&pod)["requests"]["cpu"], "500m", "{pod}");
     }
     for pod in pods(&client, "worker").await {
-        assert_eq!(resources(&pod)["requests"], resources(&pod)["limits"]);
+        for resource in ["cpu", "memory"] {
+            let [requested, limit] =
+                ["requests", "limits"].map(|part| &resources(&pod)[part][resource]);
+            assert_eq!(requested, limit, "{pod}");
+        }
         assert_eq!(pod["status"]["qosClass"], "Guaranteed");
     }
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);

@@ -29,6 +29,15 @@ pub const ASSUMED_MEMORY: Amount = Amount::new(200 << 20);
 /// The resources that scores look at.
 const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 
+/// True for a demand that the scores see whole: one of nothing beside cpu and memory.
+#[must_use]
+pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
+    let mut unseen = Resource::ALL
+        .iter()
+        .filter(|resource| !SCORED.contains(resource));
+    unseen.all(|&resource| demand[resource] == Amount::ZERO)
+}
+
 /// The free share after placement, the mean over cpu and memory, 0 to 100. `scored` are the requests of
 /// the node's Pods, in which, as in `asked`, nobody counts as asking for nothing.
 #[must_use]

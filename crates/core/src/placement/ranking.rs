@@ -11,6 +11,11 @@ use super::balance;
 /// Scores that differ by less are equal: what is left of rounding errors.
 const EQUAL: f64 = 1e-9;
 
+/// The share of what is significant by which nodes may differ and still be alike to a Pod that tells nothing beside
+/// its requests: of the ten points, the one by which the best node is raised anyway. Measurements that differ by less
+/// say less of where such Pods have gone than requests do.
+pub const ALIKE: f64 = 0.1;
+
 /// The ranking of the nodes that were asked about, in the order asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {

@@ -16,16 +16,11 @@ use evenkeel_core::placement::node_table::{MeanLoad, Near};
 use evenkeel_core::placement::ranking::{self, Ranking};
 use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree};
 use evenkeel_core::profile::{self, Choice};
-use evenkeel_core::units::{Amount, Resource, ResourceSet, Resources};
+use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
 /// when the headroom rule is relaxed; one node alone would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
-
-/// The share of what is significant by which nodes may differ and still be alike to a Pod that tells nothing beside
-/// its requests: of the ten points, the one by which the best node is raised anyway. Measurements that differ by less
-/// say less of where such Pods have gone than requests do.
-const ALIKE: f64 = 0.1;
 
 /// Time from the answer to prioritize in which the notice of the choice is waited for by an answer that is
 /// [`doubted`](Filtered::doubted). It mostly comes within a millisecond or two, and on a busy machine later. A
@@ -268,9 +263,9 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
 
 /// The scores that are answered, and the node that the Pod most likely gets.
 ///
-/// Of equals, and of those that are [`ALIKE`] to the Pod, that one is the best which kube-scheduler's own plugins
-/// prefer by requests, and of those that are alike to them too, one by a hash of Pod and node, so that none is favoured. `known` says which of the nodes asked
-/// about have a score.
+/// Of equals, and of those that are [`ranking::ALIKE`] to a Pod of cpu and memory alone, that one is the best which
+/// kube-scheduler's own plugins prefer by requests, and of those that are alike to them too, one by a hash of Pod and
+/// node, so that none is favoured. `known` says which of the nodes asked about have a score.
 pub(super) fn ranked(
     request: &Request<'_>,
     snapshot: &Snapshot,
@@ -285,8 +280,8 @@ pub(super) fn ranked(
         return ranking::without_lead(&exact);
     }
     let uid = request.pod.uid();
-    let tolerance = if is_seen_by_requests(demand) {
-        ALIKE * scored.significant
+    let tolerance = if in_tree::sees_all_of(demand) {
+        ranking::ALIKE * scored.significant
     } else {
         0.0
     };
@@ -297,13 +292,6 @@ pub(super) fn ranked(
         let chance = fnv1a(format!("{uid}/{name}").as_bytes());
         (Reverse(preferred), chance, at)
     })
-}
-
-/// True where a Pod tells nothing that kube-scheduler's own plugins do not count as well.
-fn is_seen_by_requests(demand: &Resources<Amount>) -> bool {
-    [Resource::NetworkIo, Resource::DiskIo]
-        .iter()
-        .all(|&unseen| demand[unseen] == Amount::ZERO)
 }
 
 /// The profile of a Pod: the annotated one, else that which the candidate nodes give.

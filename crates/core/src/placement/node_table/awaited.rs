@@ -1,9 +1,9 @@
 //! Pods that have no binding yet, each with what tells the node that it most likely gets.
 //!
-//! Three things tell it, each better than the one before: the Pod's nomination, the answer to
-//! prioritize, and kube-scheduler's notice of what it chose.
+//! Four things tell it, each better than the one before: the nomination of an earlier attempt, the answer to
+//! prioritize, the nomination that follows it, and kube-scheduler's notice of what it chose.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -19,7 +19,7 @@ use crate::units::{Amount, Resources};
 pub(super) struct Awaited {
     pub(super) pods: HashMap<Box<str>, AwaitedPod, RandomState>,
     /// Those of them that time ends something of.
-    pub(super) ageing: Vec<Box<str>>,
+    pub(super) ageing: HashSet<Box<str>, RandomState>,
     /// True where kube-scheduler's notices have been coming: an answer that none follows within the
     /// shorter time has come to nothing.
     pub(super) has_notices: bool,
@@ -36,7 +36,7 @@ pub(super) struct AwaitedPod {
     pub(super) provisions: bool,
     /// When it was asked about, while the watch has not shown it.
     pub(super) unseen_since: Option<Timestamp>,
-    /// The node that it preempted others on.
+    /// The node that kube-scheduler nominates it for: it preempted others there, or is about to be bound to it.
     pub(super) nominated: Option<Arc<str>>,
     pub(super) choice: Option<Choice>,
 }
@@ -68,6 +68,15 @@ impl AwaitedPod {
         }
     }
 
+    /// Takes the nomination that the watch shows. One that is new tells what became of a choice that nobody has
+    /// told of.
+    pub(super) fn nominate(&mut self, node: Option<Arc<str>>) {
+        if node.is_some() && node != self.nominated && self.doubt().is_some() {
+            self.choice = None;
+        }
+        self.nominated = node;
+    }
+
     /// Counts it on the one node that it most likely gets, and as possible on no other any more.
     pub(super) fn trust_guess(&mut self) {
         if let Some(doubt) = self
@@ -77,6 +86,11 @@ impl AwaitedPod {
         {
             *doubt = Near::default();
         }
+    }
+
+    /// True while it counts as possible on other nodes, too.
+    pub(super) fn is_possible_elsewhere(&self) -> bool {
+        self.doubt().is_some_and(|near| !near.is_empty())
     }
 
     pub(super) fn doubt(&self) -> Option<&Near> {

@@ -17,6 +17,12 @@ pub struct Near {
     pub(super) positions: Box<[usize]>,
 }
 
+impl Near {
+    pub(super) fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+}
+
 /// The sums, by position; nothing is kept while there is no doubt.
 ///
 /// They are added to and taken from with wrap-around, so that what was added is taken out exactly.

@@ -20,13 +20,25 @@ fn is_over(since: Timestamp, now: Timestamp, limit: SignedDuration) -> bool {
     now.duration_since(since).abs() >= limit
 }
 
+/// What time ends of a Pod without a binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// The doubt about its node: it counts on the one that it most likely gets alone.
+    Guess,
+    /// Its choice.
+    Choice,
+    /// All that is known of it.
+    Pod,
+}
+
 impl NodeTable {
     /// Takes a Pod without a binding as the watch shows it: `facts.node` is the node that it is
-    /// nominated for, where it is counted until it is bound or the nomination goes.
+    /// nominated for, where it is counted until it is bound or the nomination goes. A nomination that follows a
+    /// choice nobody has told of takes its place.
     pub fn wait(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
         self.know(uid, facts, now, |pod, nominated| {
             pod.unseen_since = None;
-            pod.nominated = nominated;
+            pod.nominate(nominated);
         });
     }
 
@@ -122,33 +134,54 @@ impl NodeTable {
 
     /// Gives up choices that led to no binding, and Pods that the watch never showed.
     pub(super) fn give_up_choices(&mut self, now: Timestamp) {
-        for uid in std::mem::take(&mut self.awaited.ageing) {
+        let ageing = self.awaited.ageing.iter();
+        let due = ageing.filter_map(|uid| {
+            let pod = self.awaited.pods.get(uid)?;
+            Some((uid.clone(), self.due(pod, now)?))
+        });
+        for (uid, due) in due.collect::<Vec<_>>() {
             let Some(mut pod) = self.take_awaited(&uid, now) else {
                 continue;
             };
-            let expected = self.expected_within(&pod);
-            let is_late = |limit| {
-                let choice = pod.choice.as_ref();
-                choice.is_some_and(|choice| is_over(choice.since, now, limit))
-            };
-            let limit = if pod.doubt().is_some() && pod.provisions {
-                expected.max(self.settings.provisioning)
-            } else {
-                expected
-            };
-            if is_late(limit) {
-                if let Some(end) = pod.end(false) {
-                    self.awaited.ended.count(end, now);
+            match due {
+                Due::Guess => pod.trust_guess(),
+                Due::Choice => {
+                    if let Some(end) = pod.end(false) {
+                        self.awaited.ended.count(end, now);
+                    }
+                    pod.choice = None;
                 }
-                pod.choice = None;
-            } else if is_late(expected) {
-                pod.trust_guess();
+                Due::Pod => {}
             }
-            let lost = |since| is_over(since, now, self.settings.provisional);
-            if pod.node().is_some() || !pod.unseen_since.is_some_and(lost) {
+            if pod.node().is_some() || !self.is_lost(&pod, now) {
                 self.await_pod(&uid, pod, now);
             }
         }
+    }
+
+    /// What time ends of a Pod at `now`; `None` where it ends nothing.
+    fn due(&self, pod: &AwaitedPod, now: Timestamp) -> Option<Due> {
+        let Some(choice) = &pod.choice else {
+            return (pod.nominated.is_none() && self.is_lost(pod, now)).then_some(Due::Pod);
+        };
+        let expected = self.expected_within(pod);
+        let limit = if pod.doubt().is_some() && pod.provisions {
+            expected.max(self.settings.provisioning)
+        } else {
+            expected
+        };
+        let is_late = |limit| is_over(choice.since, now, limit);
+        if is_late(limit) {
+            Some(Due::Choice)
+        } else {
+            (pod.is_possible_elsewhere() && is_late(expected)).then_some(Due::Guess)
+        }
+    }
+
+    /// True for a Pod that the watch has not shown for too long.
+    fn is_lost(&self, pod: &AwaitedPod, now: Timestamp) -> bool {
+        let unseen = pod.unseen_since;
+        unseen.is_some_and(|since| is_over(since, now, self.settings.provisional))
     }
 
     /// The time in which a Pod's notice or binding is to be seen, unless something has to be made for it first.
@@ -181,7 +214,7 @@ impl NodeTable {
             self.set.doubt(near, &pod.demand);
         }
         if pod.choice.is_some() || pod.unseen_since.is_some() {
-            self.awaited.ageing.push(uid.into());
+            self.awaited.ageing.insert(uid.into());
         }
         if let Some(node) = pod.node().cloned() {
             if let Some(entry) = self.nodes.get_mut(&node) {
@@ -194,9 +227,7 @@ impl NodeTable {
 
     pub(super) fn take_awaited(&mut self, uid: &str, now: Timestamp) -> Option<AwaitedPod> {
         let pod = self.awaited.pods.remove(uid)?;
-        if pod.choice.is_some() || pod.unseen_since.is_some() {
-            self.awaited.ageing.retain(|other| **other != *uid);
-        }
+        self.awaited.ageing.remove(uid);
         if let Some(near) = pod.doubt() {
             self.set.settle(near, &pod.demand);
         }

@@ -49,9 +49,9 @@ impl Default for Settings {
             disk_max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
             unnoticed: SignedDuration::from_secs(2),
-            // Clouds mostly make a volume within a minute; a Pod that is given up meanwhile is asked about
-            // anew.
-            provisioning: SignedDuration::from_mins(2),
+            // As long as kube-scheduler waits for a volume by default; a Pod that is given up meanwhile is asked
+            // about anew.
+            provisioning: SignedDuration::from_mins(10),
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),

@@ -97,20 +97,49 @@ fn a_pod_whose_volumes_are_made_first_counts_on_its_node_until_they_are() {
     table.advance(at(2));
     assert_eq!(load(&table, "a"), 300, "the other one came to nothing");
     assert!(!table.nodes().is_in_doubt(), "on the one node alone");
-    table.advance(at(119));
+    table.advance(at(599));
     assert_eq!(load(&table, "a"), 300);
-    assert!(table.notice("2", "b", at(119)), "made at last");
+    assert!(table.notice("2", "b", at(599)), "made at last");
     assert_eq!((load(&table, "a"), load(&table, "b")), (0, 300));
-    table.apply_pod("2", &Pod::bound("p", "b", 300).facts(), at(119));
+    table.apply_pod("2", &Pod::bound("p", "b", 300).facts(), at(599));
 
-    choose(&mut table, "3", 200, 120);
-    choose(&mut table, "4", 50, 120);
-    table.advance(at(239));
+    choose(&mut table, "3", 200, 600);
+    choose(&mut table, "4", 50, 600);
+    table.advance(at(1199));
     assert_eq!(load(&table, "a"), 250);
-    ask_again(&mut table, "3", at(239));
+    ask_again(&mut table, "3", at(1199));
     assert_eq!(load(&table, "a"), 50, "asked again, it went nowhere");
-    table.advance(at(240));
+    table.advance(at(1200));
     assert_eq!(load(&table, "a"), 0, "nothing is waited for so long");
+}
+
+/// The harm: kube-scheduler nominates a Pod for the node that it has chosen while its volumes are made, and the Pod
+/// went on counting on the node that was guessed.
+#[test]
+fn a_nomination_that_follows_a_guess_takes_its_place_and_an_older_one_does_not() {
+    let mut table = table();
+    let on = |node| waiting("p", node, 300);
+    let loads = |table: &NodeTable| (load(table, "a"), load(table, "b"));
+    // Nominated for where it had preempted others; the present attempt goes elsewhere.
+    table.wait("1", &on(Some("b")).facts(), at(0));
+    let on_b = near(&table, &["b"]);
+    place_near(&mut table, "1", &Pod::bound("p", "a", 300), on_b, at(1));
+    table.wait("1", &on(Some("b")).facts(), at(1));
+    assert_eq!(loads(&table), (300, 0), "what was known before");
+    ask_again(&mut table, "1", at(2));
+
+    let on_b = near(&table, &["b"]);
+    table.wait("1", &on(None).facts(), at(2));
+    place_near(&mut table, "1", &Pod::bound("p", "a", 300), on_b, at(3));
+    assert_eq!((loads(&table), possible(&table, "b")), ((300, 0), 300));
+    table.wait("1", &on(Some("b")).facts(), at(3));
+    assert_eq!((loads(&table), possible(&table, "b")), ((0, 300), 0));
+    table.advance(at(1000));
+    assert_eq!(loads(&table), (0, 300), "while it stands");
+    assert!(table.notice("1", "a", at(1000)));
+    table.wait("1", &on(None).facts(), at(1001));
+    table.wait("1", &on(Some("b")).facts(), at(1001));
+    assert_eq!(loads(&table), (300, 0), "what was told is not overruled");
 }
 
 #[test]
