@@ -34,7 +34,12 @@ impl ResizablePods {
         self.remove(pod.uid());
         // Until its namespace has been seen nobody knows.
         let is_in = *self.namespaces.get(pod.namespace()).unwrap_or(&true);
-        if !is_in && pod.metadata.annotation(RESIZED).is_none() {
+        // Elsewhere an annotation that somebody else wrote is nobody's to act on.
+        let may_be_resized = || {
+            let metadata = &pod.metadata;
+            metadata.holds_own_record && metadata.annotation(RESIZED).is_some()
+        };
+        if !is_in && !may_be_resized() {
             return;
         }
         let Some(seen) = ResizablePod::of(pod) else {
@@ -45,7 +50,7 @@ impl ResizablePods {
             let members = self.controllers.entry(Arc::clone(controller)).or_default();
             members.insert(Arc::clone(&uid));
         }
-        if seen.record.is_some() {
+        if seen.is_resized() {
             self.resized.insert(Arc::clone(&uid));
         }
         self.pods.insert(uid, Arc::new(seen));
@@ -84,7 +89,7 @@ impl ResizablePods {
         }
         if before != Some(false) && !is_in {
             self.unlisted.remove(namespace);
-            let is_left = |pod: &ResizablePod| *pod.namespace != *namespace || pod.record.is_some();
+            let is_left = |pod: &ResizablePod| *pod.namespace != *namespace || pod.is_resized();
             let gone = self.pods.iter().filter(|(_, pod)| !is_left(pod));
             for uid in gone.map(|(uid, _)| Arc::clone(uid)).collect::<Vec<_>>() {
                 self.remove(&uid);
@@ -128,7 +133,8 @@ impl ResizablePods {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use evenkeel_kubernetes::managed_fields::MANAGER;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -138,8 +144,14 @@ mod tests {
         } else {
             json!({})
         };
+        of(uid, &annotations, MANAGER)
+    }
+
+    fn of(uid: &str, annotations: &Value, manager: &str) -> Pod {
+        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
         serde_json::from_value(json!({
             "metadata": {"name": uid, "namespace": "shop", "uid": uid, "annotations": annotations,
+                "managedFields": [{"manager": manager, "fieldsV1": fields}],
                 "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true}]}}))
         .unwrap()
     }
@@ -161,6 +173,21 @@ mod tests {
         assert_eq!(names(&pods.of("set")), ["q"]);
         pods.apply(&pod("q", false));
         assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
+    }
+
+    #[test]
+    fn a_pod_that_says_it_was_resized_and_was_not_is_no_concern_of_a_namespace_that_is_out() {
+        let mut pods = ResizablePods::default();
+        let forged = of(
+            "p",
+            &json!({"evenkeel.dev/resized": "{}"}),
+            "kubectl-annotate",
+        );
+        pods.apply(&forged);
+        assert_eq!((pods.of("set").len(), pods.resized().len()), (1, 0));
+        pods.opt("shop", false);
+        pods.apply(&forged);
+        assert!(pods.pods.is_empty(), "{pods:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use evenkeel::config::{Config, Sources};
 use evenkeel::server::MetricsAuthentication;
 use evenkeel::service::Ending;
 use evenkeel_core::placement::in_tree::EXTENDER_WEIGHT;
+use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::plan::Operation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
@@ -1548,6 +1549,39 @@ fn pods_are_resized_only_with_their_component() {
     }
     let job = &restoring(&objects)["spec"]["containers"][0]["env"];
     assert_eq!(named(job, "EVENKEEL_TUNING_RESIZE")["value"], "true");
+}
+
+/// By a record Evenkeel resizes a Pod: it takes for its own what the guard keeps others from writing.
+#[test]
+fn a_record_of_a_resize_is_guarded_wherever_one_can_be_written() {
+    let objects = base();
+    let named = "evenkeel-resize-records";
+    let policy = &find(&objects, "ValidatingAdmissionPolicy", named)["spec"];
+    assert_eq!(policy["failurePolicy"], "Fail");
+    let rules = policy["matchConstraints"]["resourceRules"].as_array();
+    let [rule] = &rules.unwrap()[..] else {
+        panic!("{policy}")
+    };
+    assert_eq!(strings(&rule["operations"]), ["CREATE", "UPDATE"]);
+    let parts = [
+        "pods",
+        "pods/status",
+        "pods/ephemeralcontainers",
+        "pods/resize",
+    ];
+    assert_eq!(strings(&rule["resources"]), parts);
+    let conditions = policy["matchConditions"].to_string();
+    assert!(
+        conditions.contains(&format!("\\\"{MANAGER}\\\"")),
+        "{conditions}"
+    );
+    assert!(
+        conditions.contains(&format!("\\\"f:{}\\\"", code::RESIZED)),
+        "{conditions}"
+    );
+    let binding = &find(&objects, "ValidatingAdmissionPolicyBinding", named)["spec"];
+    assert_eq!(binding["policyName"], named);
+    assert_eq!(binding["validationActions"], json!(["Deny"]));
 }
 
 /// Whoever could write any CronJob could run anything: the base grants it to nobody, and a guard looks at all that

@@ -12,7 +12,7 @@ use crate::annotations::RESIZED;
 use crate::meta::Meta;
 use crate::pod::{Container, ContainerStatus, Phase, Pod, ResourceRequirements};
 use crate::qos_class::QosClass;
-use crate::resize_record::{ContainerValues, ResizeRecord, UnreadableRecord};
+use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -34,7 +34,7 @@ pub struct ResizablePod {
     /// True where an annotation asks to leave the Pod alone.
     pub is_skipped: bool,
     /// What was resized before, where it was, as its annotation says.
-    pub record: Option<Result<ResizeRecord, UnreadableRecord>>,
+    pub record: Option<Result<ResizeRecord, RefusedRecord>>,
     /// The text of that annotation.
     pub record_text: Option<Box<str>>,
     /// Those of `spec.containers`, then those of `spec.initContainers`.
@@ -178,7 +178,13 @@ impl ResizablePod {
             controller: metadata.controller().map(|owner| owner.uid.as_str().into()),
             is_annotated: metadata.annotations.is_there,
             is_skipped: pod.is_skipped(),
-            record: text.map(ResizeRecord::parse),
+            record: text.map(|text| {
+                if metadata.holds_own_record {
+                    ResizeRecord::parse(text)
+                } else {
+                    Err(RefusedRecord::Foreign)
+                }
+            }),
             record_text: text.map(Box::from),
             containers,
             obstacle: None,
@@ -187,6 +193,23 @@ impl ResizablePod {
         seen.obstacle = obstacle(pod, seen.class());
         seen.resize = resize(pod, &seen.containers);
         Some(seen)
+    }
+
+    /// True where it carries what Evenkeel has written of a resize, readable or not.
+    #[must_use]
+    pub fn is_resized(&self) -> bool {
+        !matches!(self.record, None | Some(Err(RefusedRecord::Foreign)))
+    }
+
+    /// True where this part of Evenkeel is to put back what was resized: by its own record, or, for one that
+    /// cannot be read, by taking that away.
+    #[must_use]
+    pub fn is_resized_by(&self, resizer: Resizer) -> bool {
+        match &self.record {
+            Some(Ok(record)) => record.by == resizer,
+            Some(Err(RefusedRecord::Unreadable)) => true,
+            None | Some(Err(RefusedRecord::Foreign)) => false,
+        }
     }
 
     /// Its class of service.

@@ -42,17 +42,21 @@ pub struct ResizeRecord {
     pub at: Timestamp,
 }
 
-/// A text that is no record, which nobody acts on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the annotation evenkeel.dev/resized is no record: {0}")]
-pub struct UnreadableRecord(Box<str>);
+/// A text that is no record of a resize, which nobody acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RefusedRecord {
+    /// Somebody else wrote it, as far as `managedFields` tells: it came with a template, a copy or a backup.
+    #[error("somebody else has written the annotation evenkeel.dev/resized")]
+    Foreign,
+    #[error("the annotation evenkeel.dev/resized cannot be read")]
+    Unreadable,
+}
 
 impl ResizeRecord {
     /// # Errors
     /// The text is no record.
-    pub fn parse(text: &str) -> Result<Self, UnreadableRecord> {
-        let written: Written = serde_json::from_str(text)
-            .map_err(|error| UnreadableRecord(error.to_string().into()))?;
+    pub fn parse(text: &str) -> Result<Self, RefusedRecord> {
+        let written: Written = serde_json::from_str(text).map_err(|_| RefusedRecord::Unreadable)?;
         let Written {
             by,
             original,

@@ -45,7 +45,7 @@ impl Following {
             let followed = follow(pod, &self.context(workload));
             writes.extend(self.made(memory, pod, &followed));
             if let Some(standing) = workload.and_then(|one| memory.workloads.get_mut(&id_of(one))) {
-                standing.resized += usize::from(is_tuned(pod));
+                standing.resized += usize::from(pod.is_resized_by(Resizer::Tuning));
                 standing.pending.extend(followed.pending);
             }
             phases.extend(pod.resize.as_ref().map(|resize| resize.phase));
@@ -122,19 +122,11 @@ impl Following {
     /// What goes where nothing is to be left.
     pub(super) fn restored(&self, workloads: &[TunedWorkload]) -> Vec<Write> {
         let pods = self.cluster.resized_pods();
-        let pods = pods.iter().filter(|pod| is_tuned(pod));
+        let pods = pods.iter();
+        let pods = pods.filter(|pod| pod.is_resized_by(Resizer::Tuning));
         let pods = pods.filter_map(|pod| put_back(pod, self.rules, Purpose::Restore));
         let statuses = workloads.iter();
         let statuses = statuses.filter_map(|one| TuningStatus::write(None, one, Purpose::Restore));
         pods.chain(statuses).collect()
-    }
-}
-
-/// True for a Pod that tuning has resized, or whose record nobody can read.
-fn is_tuned(pod: &ResizablePod) -> bool {
-    match &pod.record {
-        Some(Ok(record)) => record.by == Resizer::Tuning,
-        Some(Err(_)) => true,
-        None => false,
     }
 }

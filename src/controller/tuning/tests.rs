@@ -83,6 +83,8 @@ impl World {
     fn pod(&self, name: &str, annotations: &Value, resources: &Value) {
         let pod: Pod = serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1",
+                "managedFields": [{"manager": "evenkeel", "fieldsV1": {
+                    "f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}}}],
                 "annotations": annotations,
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
                     "name": "web-1", "uid": "set", "controller": true}]},

@@ -15,7 +15,7 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::qos_class::QosClass;
 use crate::resizable_pod::{ContainerPlace, Obstacle, ResizablePod, ResizePhase};
-use crate::resize_record::{ContainerValues, ResizeRecord, Resizer, differences};
+use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer, differences};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -64,8 +64,8 @@ pub enum Refusal {
     ChangedByOthers,
     #[error("another part of Evenkeel has resized it")]
     ResizedOtherwise,
-    #[error("what it was resized from cannot be read")]
-    UnreadableRecord,
+    #[error(transparent)]
+    Record(#[from] RefusedRecord),
 }
 
 impl Refusal {
@@ -84,7 +84,8 @@ impl Refusal {
             Self::ClassChanges(..) => "ClassWouldChange",
             Self::ChangedByOthers => "ChangedByOthers",
             Self::ResizedOtherwise => "ResizedOtherwise",
-            Self::UnreadableRecord => "UnreadableRecord",
+            Self::Record(RefusedRecord::Foreign) => "ForeignRecord",
+            Self::Record(RefusedRecord::Unreadable) => "UnreadableRecord",
         }
     }
 }
@@ -307,11 +308,11 @@ pub fn record(
 /// The record that stands, where it is that of this resizer and tells what the Pod has.
 ///
 /// # Errors
-/// It is another's, or cannot be read, or somebody has changed the resources since.
+/// It is another's or somebody else's, or cannot be read, or somebody has changed the resources since.
 pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Refusal> {
     match &pod.record {
         None => Ok(None),
-        Some(Err(_)) => Err(Refusal::UnreadableRecord),
+        Some(Err(refused)) => Err((*refused).into()),
         Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
         Some(Ok(record)) if !record.explains(&pod.values()) => Err(Refusal::ChangedByOthers),
         Some(Ok(record)) => Ok(Some(record)),
@@ -338,12 +339,12 @@ pub fn annotate(
 
 /// The write that puts a Pod back to what it was made with: its resources first, the record once they
 /// stand. A Pod that somebody else has resized since only loses the record, and so does one that cannot be
-/// resized any more.
+/// resized any more. What somebody else wrote stays where it is.
 #[must_use]
 pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Write> {
     let is_over = match &pod.record {
-        None => return None,
-        Some(Err(_)) => true,
+        None | Some(Err(RefusedRecord::Foreign)) => return None,
+        Some(Err(RefusedRecord::Unreadable)) => true,
         Some(Ok(record)) => record.is_put_back(&pod.values()) || !record.explains(&pod.values()),
     };
     if is_over {

@@ -15,7 +15,7 @@ use jiff::SignedDuration;
 use super::resize::{Refusal, annotate, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
-use crate::resize_record::{ContainerValues, ResizeRecord, Resizer};
+use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
 use evenkeel_core::tuning::Mode;
 
 pub use context::Context;
@@ -71,7 +71,9 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
         return undo(pod, context);
     }
     match own(pod, Resizer::Tuning) {
-        Ok(None) | Err(Refusal::ResizedOtherwise) => Followed::default(),
+        Ok(None) | Err(Refusal::ResizedOtherwise | Refusal::Record(RefusedRecord::Foreign)) => {
+            Followed::default()
+        }
         Ok(Some(record)) if record.is_done(&pod.values()) => done(pod, record, context),
         Ok(Some(record)) => ask(pod, record, context),
         Err(refusal) => {
@@ -85,12 +87,7 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 /// Puts a Pod back where nobody asks for tuning any more.
 #[must_use]
 pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
-    let is_another = |record: &ResizeRecord| record.by != Resizer::Tuning;
-    if pod
-        .record
-        .as_ref()
-        .is_some_and(|record| record.as_ref().is_ok_and(is_another))
-    {
+    if !pod.is_resized_by(Resizer::Tuning) {
         return Followed::default();
     }
     let write = put_back(pod, context.rules, Purpose::Resize);

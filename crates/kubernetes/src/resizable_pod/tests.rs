@@ -1,11 +1,19 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::managed_fields::MANAGER;
 
-/// A running Pod with one container `app` of these resources, as kubelet tells it.
+/// What the API server notes of a Pod on which Evenkeel has written the record of a resize.
+pub(crate) fn written_by(manager: &str) -> Value {
+    let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
+    json!([{"manager": manager, "fieldsV1": fields}])
+}
+
+/// A running Pod with one container `app` of these resources, as kubelet tells it, on which Evenkeel writes.
 pub(crate) fn running(resources: &Value) -> Value {
     json!({
-        "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7"},
+        "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7",
+            "managedFields": written_by(MANAGER)},
         "spec": {"nodeName": "a", "containers": [{"name": "app", "resources": resources}]},
         "status": {"phase": "Running", "containerStatuses": [
             {"name": "app", "resources": resources, "allocatedResources": resources["requests"]}]}

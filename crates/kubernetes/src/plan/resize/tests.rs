@@ -1,8 +1,9 @@
 use serde_json::json;
 
 use super::*;
+use crate::managed_fields::MANAGER;
 use crate::plan::conditional::apply;
-use crate::resizable_pod::tests::{of, running};
+use crate::resizable_pod::tests::{of, running, written_by};
 
 const RULES: Rules = Rules {
     may_restart: false,
@@ -231,7 +232,38 @@ fn a_record_that_cannot_be_read_is_acted_on_by_nobody_and_taken_away_at_the_end(
     let mut pod = running(&burstable());
     pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": "yes"});
     let seen = of(pod.clone());
-    assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::UnreadableRecord));
+    assert_eq!(
+        own(&seen, Resizer::Tuning),
+        Err(RefusedRecord::Unreadable.into())
+    );
     let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
     assert_eq!(patched(pod, &write)["metadata"]["annotations"], json!({}));
+}
+
+/// A record that would have 64 cores put back is believed of nobody but Evenkeel, and left where it is.
+#[test]
+fn a_forged_record_is_acted_on_by_nobody() {
+    let mut pod = running(&burstable());
+    let mut large = burstable();
+    large["limits"]["cpu"] = json!("64");
+    let record = json!({"by": "tuning", "original": {"app": large}, "from": {"app": burstable()},
+        "to": {"app": burstable()}, "at": "2026-01-01T00:00:00Z"});
+    pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
+    let believed = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    assert_eq!(believed.target.subresource.as_deref(), Some("resize"));
+    for written in [written_by("kubectl-annotate"), json!([]), json!(null)] {
+        pod["metadata"]["managedFields"] = written;
+        let seen = of(pod.clone());
+        for by in [Resizer::Tuning, Resizer::Standby] {
+            assert_eq!(own(&seen, by), Err(RefusedRecord::Foreign.into()));
+            assert!(!seen.is_resized_by(by) && !seen.is_resized());
+        }
+        assert_eq!(put_back(&seen, RULES, Purpose::Restore), None);
+        let change = wanted(&seen, &json!({"limits": {"cpu": "900m"}}));
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        let begun = super::record(&seen, Resizer::Tuning, &change, now);
+        assert_eq!(begun, Err(RefusedRecord::Foreign.into()));
+    }
+    pod["metadata"]["managedFields"] = written_by(MANAGER);
+    assert!(of(pod).is_resized_by(Resizer::Tuning));
 }

@@ -225,3 +225,14 @@ fn an_event_says_what_changes() {
         "resized by what it uses: app limits.cpu 600m to 900m"
     );
 }
+
+#[test]
+fn a_record_that_somebody_else_wrote_is_followed_in_no_mode() {
+    let mut life = Life::new();
+    life.begin(900, 0);
+    life.pod["metadata"]["managedFields"][0]["manager"] = json!("kubectl-annotate");
+    for mode in Mode::ALL {
+        let followed = follow(&life.seen(), &context(mode, 15));
+        assert_eq!(followed, Followed::default(), "{mode:?}");
+    }
+}
