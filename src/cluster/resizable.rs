@@ -1,7 +1,8 @@
 //! The Pods that may be resized, by their controllers: those of namespaces that have opted in, and all
 //! others that still carry a resize.
 //!
-//! Half a kilobyte of each is kept. Where a namespace opts in, its Pods have gone by already, so that it
+//! Half a kilobyte of each is kept, and nothing of those that wait for a node, of which anybody can make as many as
+//! he likes: a resize is of containers that run. Where a namespace opts in, its Pods have gone by already, so that it
 //! is noted as one whose Pods are to be listed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -32,6 +33,9 @@ impl ResizablePods {
     /// Takes a Pod as it now is.
     pub(super) fn apply(&mut self, pod: &Pod) {
         self.remove(pod.uid());
+        if pod.spec.node_name.is_none() {
+            return;
+        }
         // Until its namespace has been seen nobody knows.
         let is_in = *self.namespaces.get(pod.namespace()).unwrap_or(&true);
         // Elsewhere an annotation that somebody else wrote is nobody's to act on.
@@ -152,7 +156,8 @@ mod tests {
         serde_json::from_value(json!({
             "metadata": {"name": uid, "namespace": "shop", "uid": uid, "annotations": annotations,
                 "managedFields": [{"manager": manager, "fieldsV1": fields}],
-                "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true}]}}))
+                "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "a"}}))
         .unwrap()
     }
 
@@ -188,6 +193,17 @@ mod tests {
         pods.opt("shop", false);
         pods.apply(&forged);
         assert!(pods.pods.is_empty(), "{pods:?}");
+    }
+
+    #[test]
+    fn nothing_is_kept_of_pods_that_wait_for_a_node() {
+        let mut pods = ResizablePods::default();
+        let mut waiting = pod("p", true);
+        pods.apply(&waiting);
+        assert_eq!(pods.pods.len(), 1);
+        waiting.spec.node_name = None;
+        pods.apply(&waiting);
+        assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
     }
 
     #[test]

@@ -35,8 +35,6 @@ pub struct ResizablePod {
     pub is_skipped: bool,
     /// What was resized before, where it was, as its annotation says.
     pub record: Option<Result<ResizeRecord, RefusedRecord>>,
-    /// The text of that annotation.
-    pub record_text: Option<Box<str>>,
     /// Those of `spec.containers`, then those of `spec.initContainers`.
     pub containers: Vec<ResizableContainer>,
     /// What stands against any resize of it.
@@ -167,7 +165,6 @@ impl ResizablePod {
             return None;
         }
         let metadata = &pod.metadata;
-        let text = metadata.annotation(RESIZED);
         let containers = containers(pod);
         let mut seen = Self {
             namespace: pod.namespace().into(),
@@ -178,14 +175,9 @@ impl ResizablePod {
             controller: metadata.controller().map(|owner| owner.uid.as_str().into()),
             is_annotated: metadata.annotations.is_there,
             is_skipped: pod.is_skipped(),
-            record: text.map(|text| {
-                if metadata.holds_own_record {
-                    ResizeRecord::parse(text)
-                } else {
-                    Err(RefusedRecord::Foreign)
-                }
-            }),
-            record_text: text.map(Box::from),
+            record: metadata
+                .annotation(RESIZED)
+                .map(|text| record(text, metadata.holds_own_record, &containers)),
             containers,
             obstacle: None,
             resize: None,
@@ -253,6 +245,21 @@ impl ResizablePod {
         metadata.annotations.is_there = self.is_annotated;
         metadata
     }
+}
+
+/// What an annotation says of these containers. Of what nobody can act on no text is kept: anybody can write a
+/// quarter of a megabyte of it.
+fn record(
+    text: &str,
+    is_own: bool,
+    containers: &[ResizableContainer],
+) -> Result<ResizeRecord, RefusedRecord> {
+    if !is_own {
+        return Err(RefusedRecord::Foreign);
+    }
+    let record = ResizeRecord::parse(text)?;
+    let is_there = |name: &str| containers.iter().any(|one| *one.name == *name);
+    Ok(record.of_containers(is_there))
 }
 
 fn containers(pod: &Pod) -> Vec<ResizableContainer> {

@@ -42,6 +42,10 @@ pub struct ResizeRecord {
     pub at: Timestamp,
 }
 
+/// The longest record that is read, and written. A container of the longest name takes half a kilobyte; what
+/// anybody can write into an annotation is eight times as much.
+const LONGEST: usize = 32 * 1024;
+
 /// A text that is no record of a resize, which nobody acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedRecord {
@@ -54,8 +58,11 @@ pub enum RefusedRecord {
 
 impl ResizeRecord {
     /// # Errors
-    /// The text is no record.
+    /// The text is no record, or longer than any.
     pub fn parse(text: &str) -> Result<Self, RefusedRecord> {
+        if text.len() > LONGEST {
+            return Err(RefusedRecord::Unreadable);
+        }
         let written: Written = serde_json::from_str(text).map_err(|_| RefusedRecord::Unreadable)?;
         let Written {
             by,
@@ -75,6 +82,21 @@ impl ResizeRecord {
             to: read(to),
             at,
         })
+    }
+
+    /// The same of these containers alone: of others there is nothing to put back.
+    #[must_use]
+    pub fn of_containers(mut self, is_there: impl Fn(&str) -> bool) -> Self {
+        for values in [&mut self.original, &mut self.from, &mut self.to] {
+            values.retain(|name, _| is_there(name));
+        }
+        self
+    }
+
+    /// True for one that would not be read again.
+    #[must_use]
+    pub fn is_too_long(&self) -> bool {
+        self.to_string().len() > LONGEST
     }
 
     /// True where the containers ask for what they were resized from or to, container by container: anything

@@ -66,6 +66,8 @@ pub enum Refusal {
     ResizedOtherwise,
     #[error(transparent)]
     Record(#[from] RefusedRecord),
+    #[error("it has too many containers for a record of what they were resized from")]
+    TooManyContainers,
 }
 
 impl Refusal {
@@ -84,6 +86,7 @@ impl Refusal {
             Self::ClassChanges(..) => "ClassWouldChange",
             Self::ChangedByOthers => "ChangedByOthers",
             Self::ResizedOtherwise => "ResizedOtherwise",
+            Self::TooManyContainers => "TooManyContainers",
             Self::Record(RefusedRecord::Foreign) => "ForeignRecord",
             Self::Record(RefusedRecord::Unreadable) => "UnreadableRecord",
         }
@@ -273,7 +276,7 @@ fn of_version(pod: &ResizablePod) -> ConditionalPatch {
 /// The record of a resize to these values, on top of the one that stands.
 ///
 /// # Errors
-/// What stands there is another's.
+/// What stands there is another's, or the record would be too long to be read.
 pub fn record(
     pod: &ResizablePod,
     by: Resizer,
@@ -296,13 +299,17 @@ pub fn record(
         .collect();
     let mut to = from.clone();
     to.extend(changes.iter().map(|(name, values)| (name.clone(), *values)));
-    Ok(ResizeRecord {
+    let record = ResizeRecord {
         by,
         original,
         from,
         to,
         at: now,
-    })
+    };
+    if record.is_too_long() {
+        return Err(Refusal::TooManyContainers);
+    }
+    Ok(record)
 }
 
 /// The record that stands, where it is that of this resizer and tells what the Pod has.
@@ -326,13 +333,17 @@ pub fn annotate(
     record: Option<&ResizeRecord>,
     purpose: Purpose,
 ) -> Option<Write> {
-    let text = record.map(ToString::to_string);
-    let found = pod.record_text.as_deref();
-    if text.as_deref() == found {
+    let found = pod.record.as_ref();
+    let is_so = match (record, found) {
+        (None, None) => true,
+        (Some(record), Some(Ok(found))) => record == found,
+        _ => false,
+    };
+    if is_so {
         return None;
     }
     let mut patch = of_version(pod);
-    patch.annotate(RESIZED, found.is_some(), text);
+    patch.annotate(RESIZED, found.is_some(), record.map(ToString::to_string));
     let operation = Operation::Conditional(patch);
     Some(Write::new(purpose, object(pod), operation))
 }

@@ -267,3 +267,30 @@ fn a_forged_record_is_acted_on_by_nobody() {
     pod["metadata"]["managedFields"] = written_by(MANAGER);
     assert!(of(pod).is_resized_by(Resizer::Tuning));
 }
+
+#[test]
+fn no_record_is_written_that_would_not_be_read() {
+    let mut pod = running(&burstable());
+    let containers =
+        (0..200).map(|number| json!({"name": format!("{number:063}"), "resources": burstable()}));
+    pod["spec"]["containers"] = containers.collect();
+    let seen = of(pod);
+    let raised = |values: &CpuMemory<Values>| {
+        let mut values = *values;
+        values.cpu.limit = Some(Amount::new(900));
+        values
+    };
+    let all = seen.values();
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let of_all = all
+        .iter()
+        .map(|(name, values)| (name.clone(), raised(values)));
+    let begun = record(&seen, Resizer::Tuning, &of_all.collect(), now);
+    assert_eq!(begun, Err(Refusal::TooManyContainers));
+    let one = all
+        .iter()
+        .take(1)
+        .map(|(name, values)| (name.clone(), raised(values)));
+    let begun = record(&seen, Resizer::Tuning, &one.collect(), now).unwrap();
+    assert_eq!(ResizeRecord::parse(&begun.to_string()), Ok(begun));
+}
