@@ -357,7 +357,8 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
     eventually("the clean-up puts back", async || {
         let pods: Api<ListedPod> = Api::namespaced(clean_up.clone(), NAMESPACE);
         let seen = read(&pods.get("p").await.expect("it is there")).expect("it runs");
-        let Some(write) = put_back(&seen, RULES, Purpose::Restore) else {
+        let write = put_back(&seen, RULES, Purpose::Restore);
+        let Some(write) = write.expect("all of it can be") else {
             return Ok(());
         };
         let Operation::Conditional(change) = &write.operation else {

@@ -110,6 +110,21 @@ impl ResizeRecord {
         })
     }
 
+    /// True where the containers ask, resource by resource, for what they were made with or for what they were
+    /// resized from or to: the API server took a part of what was to be put back, and the rest still is to be.
+    #[must_use]
+    pub fn is_partly_put_back(&self, asked: &ContainerValues) -> bool {
+        let known = [&self.original, &self.from, &self.to];
+        asked.iter().all(|(name, values)| {
+            let mut resources = values.iter();
+            let is_known = |(resource, values): (TunedResource, &Values)| {
+                let mut known = known.iter().filter_map(|known| known.get(name));
+                known.any(|known| known[resource] == *values)
+            };
+            !self.original.contains_key(name) || resources.all(is_known)
+        })
+    }
+
     /// True where the containers ask for what they were made with.
     #[must_use]
     pub fn is_put_back(&self, asked: &ContainerValues) -> bool {

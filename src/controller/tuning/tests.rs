@@ -323,6 +323,6 @@ fn a_namespace_that_opts_out_gets_its_pods_back() {
         now: at(30),
     };
     let restored = following.restored(&[]);
-    assert_eq!(restored.len(), 1);
-    assert_eq!(restored[0].purpose, Purpose::Restore);
+    assert_eq!((restored.writes.len(), restored.left), (1, 0));
+    assert_eq!(restored.writes[0].purpose, Purpose::Restore);
 }

@@ -60,6 +60,8 @@ pub enum Refusal {
     },
     #[error("its class of service would change from {} to {}", .0.as_str(), .1.as_str())]
     ClassChanges(QosClass, QosClass),
+    #[error("the API server takes no lower memory limit of container {0} while that runs")]
+    MemoryLimitStays(Box<str>),
     #[error("somebody else has changed its resources since they were last resized")]
     ChangedByOthers,
     #[error("another part of Evenkeel has resized it")]
@@ -84,6 +86,7 @@ impl Refusal {
             Self::Restarts { .. } => "WouldRestart",
             Self::AboveLimit { .. } => "RequestAboveLimit",
             Self::ClassChanges(..) => "ClassWouldChange",
+            Self::MemoryLimitStays(_) => "MemoryLimitStays",
             Self::ChangedByOthers => "ChangedByOthers",
             Self::ResizedOtherwise => "ResizedOtherwise",
             Self::TooManyContainers => "TooManyContainers",
@@ -349,25 +352,37 @@ pub fn annotate(
 }
 
 /// The write that puts a Pod back to what it was made with: its resources first, the record once they
-/// stand. A Pod that somebody else has resized since only loses the record, and so does one that cannot be
-/// resized any more. What somebody else wrote stays where it is.
-#[must_use]
-pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Write> {
-    let is_over = match &pod.record {
-        None | Some(Err(RefusedRecord::Foreign)) => return None,
-        Some(Err(RefusedRecord::Unreadable)) => true,
-        Some(Ok(record)) => record.is_put_back(&pod.values()) || !record.explains(&pod.values()),
+/// stand. A Pod that somebody else has resized since only loses the record. What somebody else wrote stays where
+/// it is.
+///
+/// # Errors
+/// Something of it cannot be asked for, and why. The record stays, which is the only memory of what there was.
+pub fn put_back(
+    pod: &ResizablePod,
+    rules: Rules,
+    purpose: Purpose,
+) -> Result<Option<Write>, Refusal> {
+    let record = match &pod.record {
+        None | Some(Err(RefusedRecord::Foreign)) => return Ok(None),
+        Some(Err(RefusedRecord::Unreadable)) => return Ok(annotate(pod, None, purpose)),
+        Some(Ok(record)) => record,
     };
-    if is_over {
-        return annotate(pod, None, purpose);
+    let asked = pod.values();
+    let is_ours = record.explains(&asked) || record.is_partly_put_back(&asked);
+    if record.is_put_back(&asked) || !is_ours {
+        return Ok(annotate(pod, None, purpose));
     }
-    let record = pod
-        .record
-        .as_ref()
-        .and_then(|record| record.as_ref().ok())?;
-    let resized = withdraw(pod, &record.original, rules, purpose);
-    let resized = resized.ok().flatten();
-    resized.or_else(|| annotate(pod, None, purpose))
+    let resized = withdraw(pod, &record.original, rules, purpose)?;
+    if resized.is_some() {
+        return Ok(resized);
+    }
+    // Nothing else of what is to be asked for is left out.
+    let is_left = |(name, values): &(&Box<str>, &CpuMemory<Values>)| {
+        let original = record.original.get(*name);
+        original.is_some_and(|original| original != *values)
+    };
+    let left = asked.iter().find(is_left).map(|(name, _)| name.clone());
+    Err(Refusal::MemoryLimitStays(left.unwrap_or_default()))
 }
 
 /// The Pod as writes name it.

@@ -77,11 +77,31 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
         Ok(Some(record)) if record.is_done(&pod.values()) => done(pod, record, context),
         Ok(Some(record)) => ask(pod, record, context),
         Err(refusal) => {
+            if let Some(stands) = stands_partly(pod) {
+                return Followed::of(annotate(pod, Some(&stands), Purpose::Resize));
+            }
             // It is left to whoever has changed it, and nobody puts anything back.
             let told = Told::LeftAlone(refusal);
             Followed::of(annotate(pod, None, Purpose::Resize)).telling(pod, told, context)
         }
     }
+}
+
+/// The record of a Pod that was put back as far as the API server took it, and is tuned again since: what it has
+/// now is where it goes on from, and what it was made with is kept.
+fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
+    let record = pod.record.as_ref()?.as_ref().ok()?;
+    let asked = pod.values();
+    if !record.is_partly_put_back(&asked) {
+        return None;
+    }
+    let mut stands = asked;
+    stands.retain(|name, _| record.original.contains_key(name));
+    Some(ResizeRecord {
+        from: stands.clone(),
+        to: stands,
+        ..record.clone()
+    })
 }
 
 /// Puts a Pod back where nobody asks for tuning any more.
@@ -90,7 +110,12 @@ pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
     if !pod.is_resized_by(Resizer::Tuning) {
         return Followed::default();
     }
-    let write = put_back(pod, context.rules, Purpose::Resize);
+    let write = match put_back(pod, context.rules, Purpose::Resize) {
+        Ok(write) => write,
+        Err(refusal) => {
+            return Followed::default().telling(pod, Told::NotPutBack(refusal), context);
+        }
+    };
     let is_resize = write
         .as_ref()
         .is_some_and(|write| write.target.subresource.is_some());

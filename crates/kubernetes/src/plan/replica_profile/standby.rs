@@ -63,7 +63,9 @@ pub(super) fn write(
     let standing = resize::own(&pod, Resizer::Standby);
     if state != PodState::Standby {
         standing.ok()??;
-        return resize::put_back(&pod, RULES, Purpose::Resize);
+        return resize::put_back(&pod, RULES, Purpose::Resize)
+            .ok()
+            .flatten();
     }
     match standing {
         Err(_) => None,

@@ -187,14 +187,18 @@ fn resized(change: &Value) -> Value {
 #[test]
 fn what_was_resized_is_put_back_and_leaves_nothing() {
     let mut pod = resized(&json!({"limits": {"cpu": "900m", "memory": "500Mi"}}));
-    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore)
+        .unwrap()
+        .unwrap();
     assert_eq!(write.target.subresource.as_deref(), Some("resize"));
     pod = patched(pod, &write);
     assert_eq!(pod["spec"]["containers"][0]["resources"], burstable());
-    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore)
+        .unwrap()
+        .unwrap();
     pod = patched(pod, &write);
     assert_eq!(pod["metadata"]["annotations"], json!({}));
-    assert_eq!(put_back(&of(pod), RULES, Purpose::Restore), None);
+    assert_eq!(put_back(&of(pod), RULES, Purpose::Restore), Ok(None));
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn what_somebody_else_has_resized_since_is_left_to_them() {
     pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("700m");
     let seen = of(pod.clone());
     assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::ChangedByOthers));
-    let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
+    let write = put_back(&seen, RULES, Purpose::Restore).unwrap().unwrap();
     let after = patched(pod.clone(), &write);
     assert_eq!(after["spec"], pod["spec"]);
     assert_eq!(after["metadata"]["annotations"], json!({}));
@@ -236,7 +240,7 @@ fn a_record_that_cannot_be_read_is_acted_on_by_nobody_and_taken_away_at_the_end(
         own(&seen, Resizer::Tuning),
         Err(RefusedRecord::Unreadable.into())
     );
-    let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
+    let write = put_back(&seen, RULES, Purpose::Restore).unwrap().unwrap();
     assert_eq!(patched(pod, &write)["metadata"]["annotations"], json!({}));
 }
 
@@ -249,7 +253,9 @@ fn a_forged_record_is_acted_on_by_nobody() {
     let record = json!({"by": "tuning", "original": {"app": large}, "from": {"app": burstable()},
         "to": {"app": burstable()}, "at": "2026-01-01T00:00:00Z"});
     pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
-    let believed = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    let believed = put_back(&of(pod.clone()), RULES, Purpose::Restore)
+        .unwrap()
+        .unwrap();
     assert_eq!(believed.target.subresource.as_deref(), Some("resize"));
     for written in [written_by("kubectl-annotate"), json!([]), json!(null)] {
         pod["metadata"]["managedFields"] = written;
@@ -258,7 +264,7 @@ fn a_forged_record_is_acted_on_by_nobody() {
             assert_eq!(own(&seen, by), Err(RefusedRecord::Foreign.into()));
             assert!(!seen.is_resized_by(by) && !seen.is_resized());
         }
-        assert_eq!(put_back(&seen, RULES, Purpose::Restore), None);
+        assert_eq!(put_back(&seen, RULES, Purpose::Restore), Ok(None));
         let change = wanted(&seen, &json!({"limits": {"cpu": "900m"}}));
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         let begun = super::record(&seen, Resizer::Tuning, &change, now);
@@ -293,4 +299,31 @@ fn no_record_is_written_that_would_not_be_read() {
         .map(|(name, values)| (name.clone(), raised(values)));
     let begun = record(&seen, Resizer::Tuning, &one.collect(), now).unwrap();
     assert_eq!(ResizeRecord::parse(&begun.to_string()), Ok(begun));
+}
+
+/// The record is the only memory of what a Pod was made with: it stays until that is asked for.
+#[test]
+fn what_cannot_be_put_back_keeps_its_record_and_is_an_error() {
+    let old = Rules {
+        may_lower_memory_limits: false,
+        ..RULES
+    };
+    let memory = resized(&json!({"limits": {"memory": "600Mi"}}));
+    let refused = put_back(&of(memory.clone()), old, Purpose::Restore);
+    assert_eq!(refused, Err(Refusal::MemoryLimitStays("app".into())));
+    let mut both = resized(&json!({"limits": {"cpu": "900m", "memory": "600Mi"}}));
+    let write = put_back(&of(both.clone()), old, Purpose::Restore);
+    both = patched(both, &write.unwrap().unwrap());
+    let limits = json!({"cpu": "600m", "memory": "600Mi"});
+    assert_eq!(both["spec"]["containers"][0]["resources"]["limits"], limits);
+    let refused = put_back(&of(both.clone()), old, Purpose::Restore);
+    assert_eq!(refused, Err(Refusal::MemoryLimitStays("app".into())));
+    // A newer API server takes the rest.
+    let write = put_back(&of(both.clone()), RULES, Purpose::Restore);
+    both = patched(both, &write.unwrap().unwrap());
+    assert_eq!(both["spec"]["containers"][0]["resources"], burstable());
+    let mut stopped = memory;
+    stopped["status"]["containerStatuses"] = json!([{"name": "app"}]);
+    let refused = put_back(&of(stopped), RULES, Purpose::Restore);
+    assert_eq!(refused, Err(Obstacle::NodeWithoutSupport.into()));
 }

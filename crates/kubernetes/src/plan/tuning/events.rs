@@ -28,6 +28,8 @@ pub enum Told {
     LeftAlone(Refusal),
     /// What it was made with is asked for again.
     PutBack,
+    /// What it was made with, or a part of that, cannot be asked for.
+    NotPutBack(Refusal),
 }
 
 impl Told {
@@ -45,6 +47,7 @@ impl Told {
             Self::Refused(_) => "ResizeRefused",
             Self::LeftAlone(_) => "ResizedByOthers",
             Self::PutBack => "ResourcesPutBack",
+            Self::NotPutBack(_) => "ResourcesNotPutBack",
         }
     }
 
@@ -76,6 +79,9 @@ impl Told {
             }
             Self::LeftAlone(refusal) => format!("it is left alone: {refusal}"),
             Self::PutBack => "it gets the resources again that it was made with".to_owned(),
+            Self::NotPutBack(refusal) => {
+                format!("it keeps resources that it was not made with: {refusal}")
+            }
         }
     }
 
