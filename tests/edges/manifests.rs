@@ -1466,8 +1466,18 @@ fn agents_have_the_rights_that_they_use_and_nobody_more_for_them() {
     assert_eq!(&monitor["spec"]["selector"]["matchLabels"], labels);
     let endpoint = &monitor["spec"]["podMetricsEndpoints"][0];
     assert_eq!(endpoint["port"], "metrics");
+    // Else an agent could speak of other nodes than its own.
+    assert_eq!(endpoint["honorLabels"], Value::Null);
+    let node = &endpoint["relabelings"][0];
+    assert_eq!(
+        strings(&node["sourceLabels"]),
+        ["__meta_kubernetes_pod_node_name"]
+    );
+    assert_eq!(node["targetLabel"], "node");
     // Else the names of the Pods that are measured would give way to the agent's own.
-    assert_eq!(endpoint["honorLabels"], true);
+    let after = endpoint["metricRelabelings"].as_array().unwrap();
+    let told: Vec<_> = after.iter().map(|rule| &rule["targetLabel"]).collect();
+    assert_eq!(told, [&json!("namespace"), &json!("pod"), &Value::Null]);
 }
 
 #[test]
