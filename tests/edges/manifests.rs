@@ -44,6 +44,9 @@ mod code {
     };
 }
 
+/// The parts of Pods that a component may grant the patch of.
+const OF_PODS: [&str; 3] = ["pods", "pods/status", "pods/resize"];
+
 /// Placeholders of an installation's own values in the scheduler's configuration.
 const PLACEHOLDERS: [&str; 4] = ["EXTENDER_IP", "CA_DATA", "CERT_DATA", "KEY_DATA"];
 
@@ -714,7 +717,8 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
         .flat_map(|rule| strings(&rule["resources"]))
         .collect();
     let patched = needed.into_iter().filter(|right| right.verb == "patch");
-    let patched: BTreeSet<_> = patched.map(|right| right.resource).collect();
+    let patched = patched.map(|right| right.resource);
+    let patched: BTreeSet<_> = patched.chain(OF_PODS.map(str::to_owned)).collect();
     assert_eq!(guarded, patched);
     let own = named(&policy["variables"], "own")["expression"].to_string();
     for annotation in [
@@ -784,6 +788,8 @@ fn writes_are_narrowed_to_what_is_written() {
         // Evenkeel's own kinds are its to write.
         .filter(|right| right.group != "autoscaling.evenkeel.dev")
         .map(|right| (right.group, right.resource))
+        // Their patch is granted by components alone; their guard is always there.
+        .chain(OF_PODS.map(|resource| (String::new(), resource.to_owned())))
         .collect();
     let rules = policy["matchConstraints"]["resourceRules"].as_array();
     let guarded = rules.unwrap().iter().flat_map(|rule| {
@@ -796,8 +802,7 @@ fn writes_are_narrowed_to_what_is_written() {
         let expression = &named(&policy["variables"], name)["expression"];
         let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
         let names = patched.iter().flat_map(|(_, name)| name.split('/'));
-        // Pods are guarded where the component that grants their patch adds them.
-        let resources: BTreeSet<_> = names.chain(["", "pods", "resize"]).collect();
+        let resources: BTreeSet<_> = names.chain([""]).collect();
         words
             .filter(|word| !resources.contains(word))
             .collect::<BTreeSet<_>>()
@@ -1317,8 +1322,30 @@ fn taints_are_set_only_with_their_component() {
     assert_eq!(effect, Some(TaintEffect::NoSchedule));
 }
 
-/// Whoever could patch Pods could change what they run: the base grants it to nobody, and the guards look at
-/// Pods where it is granted.
+/// Who applies the base over an overlay takes away nothing that a component granted: the guards do not come with the
+/// components.
+#[test]
+fn the_guards_look_at_pods_whichever_components_there_are() {
+    for folder in [vec!["deploy".to_owned()], overlays()].concat() {
+        let Some(objects) = built(&folder) else {
+            return;
+        };
+        for policy in ["evenkeel-writes", "evenkeel-restores"] {
+            let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
+            let rules = policy["matchConstraints"]["resourceRules"].as_array();
+            let guarded = rules
+                .unwrap()
+                .iter()
+                .flat_map(|rule| strings(&rule["resources"]));
+            let guarded: BTreeSet<_> = guarded.collect();
+            for resource in OF_PODS {
+                assert!(guarded.contains(resource), "{folder} {guarded:?}");
+            }
+        }
+    }
+}
+
+/// Whoever could patch Pods could change what they run: the base grants it to nobody.
 #[test]
 fn pods_are_given_costs_of_deletion_only_with_their_component() {
     assert!(!configuration(&base()).cluster.balances_scale_in);
@@ -1334,14 +1361,6 @@ fn pods_are_given_costs_of_deletion_only_with_their_component() {
     let mut clean_up = cleaning(Need::Always);
     clean_up.extend(cleaning(Need::ScaleInBalance));
     assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
-    for policy in ["evenkeel-writes", "evenkeel-restores"] {
-        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
-        let rules = policy["matchConstraints"]["resourceRules"]
-            .as_array()
-            .unwrap();
-        let pods = |rule: &&Value| strings(&rule["resources"]) == ["pods"];
-        assert_eq!(rules.iter().filter(pods).count(), 1);
-    }
     let job = &restoring(&objects)["spec"]["containers"][0]["env"];
     let switch = named(job, "EVENKEEL_SCHEDULING_SCALE_IN");
     assert_eq!(switch["value"], "balance");
@@ -1365,17 +1384,6 @@ fn pods_are_taken_out_of_traffic_only_with_their_component() {
     assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
     for policy in ["evenkeel-writes", "evenkeel-restores"] {
         let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
-        let rules = policy["matchConstraints"]["resourceRules"]
-            .as_array()
-            .unwrap();
-        let of_pods = rules
-            .iter()
-            .flat_map(|rule| strings(&rule["resources"]))
-            .filter(|resource| resource.starts_with("pods"));
-        let guarded: BTreeSet<String> = of_pods.collect();
-        for resource in ["pods", "pods/status"] {
-            assert!(guarded.contains(resource), "{guarded:?}");
-        }
         let text = policy.to_string();
         assert!(text.contains(code::ONLINE) && text.contains(code::POD_STATE));
     }
@@ -1532,8 +1540,7 @@ fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
     }
 }
 
-/// Whoever could resize Pods could starve them: the base grants it to nobody, and the guards look at Pods where it
-/// is granted.
+/// Whoever could resize Pods could starve them: the base grants it to nobody.
 #[test]
 fn pods_are_resized_only_with_their_component() {
     assert!(!configuration(&base()).tuning.resizes);
@@ -1549,14 +1556,6 @@ fn pods_are_resized_only_with_their_component() {
     let mut clean_up = cleaning(Need::Always);
     clean_up.extend(cleaning(Need::InPlaceTuning));
     assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
-    for policy in ["evenkeel-writes", "evenkeel-restores"] {
-        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
-        let rules = policy["matchConstraints"]["resourceRules"]
-            .as_array()
-            .unwrap();
-        let pods = |rule: &&Value| strings(&rule["resources"]) == ["pods", "pods/resize"];
-        assert_eq!(rules.iter().filter(pods).count(), 1);
-    }
     let job = &restoring(&objects)["spec"]["containers"][0]["env"];
     assert_eq!(named(job, "EVENKEEL_TUNING_RESIZE")["value"], "true");
 }
