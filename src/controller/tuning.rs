@@ -7,6 +7,7 @@
 
 mod deciding;
 mod following;
+mod in_time;
 mod limits;
 mod memory;
 mod metrics;
@@ -41,6 +42,7 @@ use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use following::{Following, Restored};
+use in_time::{Unanswered, in_time};
 use limits::Limits;
 use memory::Memory;
 pub use metrics::Metrics;
@@ -164,7 +166,7 @@ impl Tuning {
     /// the wrong rules what is put back would be a part of it.
     async fn rules(&self, memory: &mut Memory) -> Option<Rules> {
         if memory.lowers_limits.is_none() {
-            memory.lowers_limits = match lowers_memory_limits(&self.client).await {
+            memory.lowers_limits = match in_time(lowers_memory_limits(&self.client)).await {
                 Ok(lowers) => Some(lowers),
                 Err(error) => {
                     if let Some(suppressed) = self.warned.permit("version", clock::instant()) {
@@ -182,10 +184,17 @@ impl Tuning {
 
     /// Lists the Pods of namespaces that have opted in after these had been seen.
     async fn list_late_namespaces(&self) {
+        let mut is_late = false;
         for namespace in self.cluster.take_unlisted_namespaces() {
-            if let Err(error) = self.list(&namespace).await {
+            if is_late {
+                self.cluster.unlisted_namespace(&namespace);
+                continue;
+            }
+            if let Err(error) = in_time(self.list(&namespace)).await {
                 debug!(%error, %namespace, "the Pods of a namespace cannot be listed");
                 self.cluster.unlisted_namespace(&namespace);
+                // The next one would hang as well.
+                is_late = matches!(error, Unanswered::Late);
             }
         }
     }
@@ -253,7 +262,7 @@ impl Tuning {
         if let Some(known) = memory.limits(now) {
             return known;
         }
-        let limits = match Limits::list(&self.client).await {
+        let limits = match in_time(Limits::list(&self.client)).await {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
                 warn!(%error, "LimitRanges and ResourceQuotas cannot be listed, so that no Pod is resized");

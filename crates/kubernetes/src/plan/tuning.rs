@@ -10,7 +10,7 @@ mod events;
 mod status;
 mod workload;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::resize::{Refusal, annotate, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
@@ -138,7 +138,7 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
                 .flatten(),
         );
     };
-    let since = under_way.since.unwrap_or(record.at).max(record.at);
+    let since = since(under_way.since, record.at, context);
     let age = context.now.duration_since(since);
     let pending = PendingResize {
         pod: pod.name.to_string(),
@@ -157,6 +157,15 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
     };
     followed.pending = Some(pending);
     followed
+}
+
+/// Since when a resize waits: since it was decided, or since kubelet says so. A decision that is still to come was
+/// dated by a clock that is wrong and says nothing; with nothing else to go by, it has been long enough.
+fn since(told: Option<Timestamp>, decided: Timestamp, context: &Context<'_>) -> Timestamp {
+    let decided = Some(decided).filter(|at| context.now.duration_since(*at) > -UNASKED);
+    let long_ago = context.now.checked_sub(context.withdraw_after);
+    told.max(decided)
+        .unwrap_or_else(|| long_ago.unwrap_or(context.now))
 }
 
 /// True for what a user would want to know of before it is withdrawn.
@@ -194,7 +203,7 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
     };
     let waited = context.now.duration_since(record.at);
     match write {
-        Ok(Some(write)) if waited < UNASKED => {
+        Ok(Some(write)) if waited.abs() < UNASKED => {
             Followed::of(Some(write)).telling(pod, Told::Resized(record.clone()), context)
         }
         // The API server has refused it, or the rules leave nothing of it: what stands is what there is.

@@ -287,3 +287,16 @@ fn what_the_api_server_puts_back_in_part_is_told_and_goes_on_from_there() {
     let limits = &life.pod["spec"]["containers"][0]["resources"]["limits"];
     assert_eq!(limits["memory"], "400Mi");
 }
+
+#[test]
+fn a_resize_that_a_clock_ahead_has_dated_is_withdrawn_like_any_other() {
+    let mut life = Life::new();
+    life.begin(900, 86_400);
+    // Nobody would ever have asked for it.
+    assert_eq!(life.follow(Mode::On, 15), Some("ResizeRefused"));
+    life.begin(900, 86_400);
+    life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("900m");
+    life.kubelet_says("Deferred", 20);
+    assert_eq!(life.follow(Mode::On, 30), Some("ResizeDeferred"));
+    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
+}
