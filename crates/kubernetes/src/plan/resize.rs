@@ -377,11 +377,10 @@ pub fn put_back(
         return Ok(resized);
     }
     // Nothing else of what is to be asked for is left out.
-    let is_left = |(name, values): &(&Box<str>, &CpuMemory<Values>)| {
-        let original = record.original.get(*name);
-        original.is_some_and(|original| original != *values)
-    };
-    let left = asked.iter().find(is_left).map(|(name, _)| name.clone());
+    let left = asked.iter().find_map(|(name, values)| {
+        let original = record.original.get(name)?;
+        (original != values).then(|| name.clone())
+    });
     Err(Refusal::MemoryLimitStays(left.unwrap_or_default()))
 }
 
