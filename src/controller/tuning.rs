@@ -5,6 +5,7 @@
 //! whoever takes over, which takes five minutes. Scaling comes first: a workload is left alone while its
 //! replicas have changed of late, or a forecast asks for others.
 
+mod candidates;
 mod deciding;
 mod following;
 mod limits;

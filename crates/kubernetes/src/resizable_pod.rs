@@ -217,6 +217,13 @@ impl ResizablePod {
         all.map(|one| (one.name.clone(), one.values)).collect()
     }
 
+    /// The limit that a container was made with, where its record tells.
+    #[must_use]
+    pub fn original(&self, container: &str, resource: TunedResource) -> Option<Amount> {
+        let record = self.record.as_ref()?.as_ref().ok()?;
+        record.original.get(container)?[resource].limit
+    }
+
     /// Its identity, for a patch.
     #[must_use]
     pub fn metadata(&self) -> Meta {

@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::candidates::{Candidate, Candidates};
 use super::limits::Limits;
 use super::memory::{Memory, WorkloadId, id_of};
 use super::metrics::Metrics;
 use super::room::{Around, Given, Left};
 use super::settings::{Settings, rules_of};
 use super::turns::is_due;
-use super::workloads::tuned;
 use crate::cluster::ClusterState;
 use crate::controller::scaling::BoardEntry;
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::tuning::{
-    Bounds, Container, CpuMemory, Decision, Highest, Mode, Samples, TunedResource, Unchanged,
+    Bounds, Container, CpuMemory, Decision, Mode, Samples, TunedResource, Unchanged,
     Values, decide,
 };
 use evenkeel_core::units::Amount;
@@ -44,12 +44,6 @@ pub(super) struct Deciding {
     pub(super) reporter: String,
     pub(super) metrics: Metrics,
     pub(super) now: Timestamp,
-}
-
-/// A Pod whose turn it is.
-struct Candidate<'a> {
-    pod: Arc<ResizablePod>,
-    workload: &'a TunedWorkload,
 }
 
 /// What became of a decision.
@@ -82,7 +76,13 @@ impl Deciding {
         if nodes.is_empty() || snapshot.blind().is_some() {
             return Vec::new();
         }
-        let turns = self.turns(memory, workloads, &nodes);
+        let turns = Candidates {
+            cluster: &self.cluster,
+            settings: &self.settings,
+            memory,
+            now: self.now,
+        };
+        let turns = turns.of(workloads, &nodes);
         let scaled = self.scaled_by();
         let called = self.called_for();
         let mut quotas: HashMap<Arc<str>, NamespaceLimits> = HashMap::new();
@@ -112,52 +112,6 @@ impl Deciding {
             }
         }
         writes
-    }
-
-    /// The Pods of each node whose turn it is, those that use most of it first.
-    fn turns<'a>(
-        &self,
-        memory: &Memory,
-        workloads: &'a [TunedWorkload],
-        nodes: &[&NodeState],
-    ) -> Vec<Vec<Candidate<'a>>> {
-        let places: HashMap<&str, usize> = nodes
-            .iter()
-            .enumerate()
-            .map(|(place, node)| (&*node.name, place))
-            .collect();
-        let capacity = |node: &&NodeState| {
-            CpuMemory::from_fn(|resource| {
-                let known = node.load.capacity[resource.resource()];
-                known.unwrap_or_default()
-            })
-        };
-        let mut highest = Highest::new(nodes.iter().map(capacity).collect());
-        let mut pods: Vec<(Arc<ResizablePod>, &TunedWorkload)> = Vec::new();
-        for workload in tuned(workloads) {
-            for controller in &workload.controllers {
-                let all = self.cluster.resizable_of(controller).into_iter();
-                for pod in all.filter(|pod| pod.has_limits()) {
-                    let place = pod.node.as_deref().and_then(|node| places.get(node));
-                    let used = place.and_then(|_| memory.used(&pod.uid, self.now));
-                    if let (Some(place), Some(used)) = (place, used) {
-                        highest.see(*place, pods.len(), used);
-                        pods.push((pod, workload));
-                    }
-                }
-            }
-        }
-        let nodes = highest.into_nodes().into_iter();
-        let candidate = |place: usize| {
-            let (pod, workload) = &pods[place];
-            Candidate {
-                pod: Arc::clone(pod),
-                workload,
-            }
-        };
-        nodes
-            .map(|highest| highest.into_iter().map(|one| candidate(one.pod)).collect())
-            .collect()
     }
 
     /// The resources by whose requests workloads are scaled.
@@ -244,6 +198,8 @@ impl Deciding {
                 let one = Container {
                     resource,
                     current: container.values[resource],
+                    original: pod.original(&container.name, resource),
+                    was_killed: false,
                     guaranteed,
                     scaled_by: around.scaled_by[resource],
                     working_set: working_set(resource, samples),

@@ -72,7 +72,20 @@ impl World {
     }
 
     fn deployment(&self, annotations: &Value, replicas: i32) {
-        let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "web",
+        self.named("web", annotations, replicas);
+    }
+
+    /// Another Deployment of one replica, with a ReplicaSet of its own.
+    fn other(&self, name: &str, annotations: &Value) {
+        self.named(name, annotations, 1);
+        let owner = crate::cluster::owners::Owner::new("apps/v1", "Deployment", name);
+        let set = format!("{name}-set");
+        self.cluster
+            .apply_owner(Kind::ReplicaSet, &set, Some(owner));
+    }
+
+    fn named(&self, name: &str, annotations: &Value, replicas: i32) {
+        let object = json!({"metadata": {"name": name, "namespace": "shop", "uid": name,
             "annotations": annotations}, "spec": {"replicas": replicas}});
         let watched: evenkeel_kubernetes::watched::WatchedDeployment =
             serde_json::from_value(object).unwrap();
@@ -81,11 +94,15 @@ impl World {
     }
 
     fn pod(&self, name: &str, annotations: &Value, resources: &Value) {
+        self.pod_of("set", name, annotations, resources);
+    }
+
+    fn pod_of(&self, set: &str, name: &str, annotations: &Value, resources: &Value) {
         let pod: Pod = serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1",
                 "annotations": annotations,
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                    "name": "web-1", "uid": "set", "controller": true}]},
+                    "name": "web-1", "uid": set, "controller": true}]},
             "spec": {"nodeName": "a", "containers": [{"name": "app", "resources": resources}]},
             "status": {"phase": "Running", "containerStatuses": [{"name": "app",
                 "resources": resources, "allocatedResources": resources["requests"]}]}}))
@@ -95,9 +112,9 @@ impl World {
 
     /// Five samples of a Pod until the time of the last turn before `until`.
     fn samples(&mut self, pod: &str, cpu: [u64; 5], until: i64) {
-        let known = self.cluster.resizable_of("set");
+        let sets = ["set", "told-set"].into_iter();
+        let known = sets.flat_map(|set| self.cluster.resizable_of(set));
         let by_name: HashMap<_, _> = known
-            .into_iter()
             .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))
             .collect();
         for (minute, cpu) in (0..).zip(cpu) {
@@ -284,6 +301,44 @@ fn the_headroom_of_a_node_is_given_away_once() {
         assert!(patch.contains(&limit), "{patch}");
     }
     assert_eq!(begun.len(), 2);
+}
+
+#[test]
+fn a_pod_that_is_held_at_what_it_was_left_comes_before_those_that_use_most() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    let of = |cpu: &str| {
+        let amounts = json!({"cpu": cpu, "memory": "50Mi"});
+        json!({"requests": amounts, "limits": amounts})
+    };
+    let record = json!({"by": "tuning", "original": {"app": of("200m")}, "from": {"app": of("40m")},
+        "to": {"app": of("20m")}, "at": "2026-01-01T00:00:00Z"});
+    let marked = json!({"evenkeel.dev/resized": record.to_string()});
+    world.pod("small", &marked, &of("20m"));
+    world.samples("small", [20; 5], 300);
+    for number in 0..10 {
+        let name = format!("large-{number}");
+        world.pod(&name, &json!({}), &of("250m"));
+        world.samples(&name, [110, 115, 120, 125, 130], 300);
+    }
+    let begun = begun(&world.look(310));
+    let small = begun.iter().find(|(pod, _)| pod == "pods shop/small");
+    let (_, patch) = small.expect("it gets back what it was made with");
+    assert!(patch.contains(r#"\"to\":{\"app\":{\"limits\":{\"cpu\":\"200m\""#), "{patch}");
+    assert_eq!(begun[0].0, "pods shop/small");
+}
+
+#[test]
+fn pods_that_are_only_told_of_take_no_turn_of_those_that_are_resized() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    world.pod("p", &json!({}), &burstable());
+    world.samples("p", RISING, 300);
+    world.other("told", &json!({"evenkeel.dev/tuning": "recommend"}));
+    for number in 0..10 {
+        let name = format!("told-{number}");
+        world.pod_of("told-set", &name, &json!({}), &burstable());
+        world.samples(&name, [500, 520, 540, 560, 590], 300);
+    }
+    assert_eq!(begun(&world.look(310)).len(), 1);
 }
 
 #[test]

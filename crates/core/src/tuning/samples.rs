@@ -27,6 +27,11 @@ impl Samples {
         self.0.iter().copied().max().unwrap_or_default()
     }
 
+    #[must_use]
+    pub fn lowest(&self) -> Amount {
+        self.0.iter().copied().min().unwrap_or_default()
+    }
+
     /// The mean of all five.
     #[must_use]
     pub fn mean(&self) -> f64 {

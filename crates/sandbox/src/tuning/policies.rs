@@ -59,6 +59,8 @@ impl PolicyName {
                 step: wanted.step,
                 turn: rhythm.turn,
                 seen: 0,
+                original: wanted.limit,
+                was_killed: false,
                 margin,
             }),
         }
@@ -98,6 +100,9 @@ struct Evenkeel {
     step: SignedDuration,
     turn: usize,
     seen: usize,
+    /// What the container was made with.
+    original: Amount,
+    was_killed: bool,
     /// The decision is made on limits without it: with another margin it is another way of tuning, that
     /// leaves more or less.
     margin: f64,
@@ -126,6 +131,8 @@ impl Tuner for Evenkeel {
                 request: Some(has),
                 limit: Some(has),
             },
+            original: Some(self.original),
+            was_killed: self.was_killed,
             guaranteed: true,
             scaled_by: false,
             working_set: (self.resource == TunedResource::Memory).then_some(held),
