@@ -52,7 +52,7 @@ impl PolicyName {
         match self {
             Self::Fixed => Box::new(Fixed(scaled(wanted.limit, margin))),
             Self::Thesis => Box::new(Thesis::new(rhythm, margin)),
-            Self::Vpa => Box::new(Vpa::new(wanted.resource, margin)),
+            Self::Vpa => Box::new(Vpa::new(wanted, margin)),
             Self::Evenkeel => Box::new(Evenkeel {
                 resource: wanted.resource,
                 window: Window::default(),
@@ -109,12 +109,21 @@ struct Evenkeel {
 }
 
 impl Tuner for Evenkeel {
-    fn see(&mut self, at: Timestamp, used: Amount, _: bool) {
+    fn see(&mut self, at: Timestamp, used: Amount, killed: bool) {
         self.seen += 1;
-        self.window.push(at, used, self.step);
+        if killed {
+            self.was_killed = true;
+        } else {
+            self.window.push(at, used, self.step);
+        }
     }
 
     fn limit(&mut self, at: Timestamp, current: Amount) -> Amount {
+        let original = scaled(self.original, self.margin);
+        if self.was_killed && current < original {
+            // As the loop does, whoever's turn it is.
+            return original;
+        }
         if !self.seen.is_multiple_of(self.turn) {
             return current;
         }
