@@ -25,7 +25,7 @@ use evenkeel_core::tuning::{
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::resize::{Rules, check};
+use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::tuning::{Context, TunedContainer, TunedWorkload, begin, scaled_by};
 use evenkeel_kubernetes::qos_class::QosClass;
 use evenkeel_kubernetes::resizable_pod::{ContainerPlace, ResizablePod};
@@ -199,7 +199,8 @@ impl Deciding {
                     resource,
                     current: container.values[resource],
                     original: pod.original(&container.name, resource),
-                    was_killed: false,
+                    was_killed: resource == TunedResource::Memory
+                        && pod.lacked_memory(&container.name),
                     guaranteed,
                     scaled_by: around.scaled_by[resource],
                     working_set: working_set(resource, samples),
@@ -282,11 +283,7 @@ impl Deciding {
             reporter: &self.reporter,
             now: self.now,
         };
-        let begun = check(pod, changes, rules).and_then(|changes| {
-            let is_empty = changes.is_empty();
-            let write = begin(pod, &changes, &context)?;
-            Ok(write.filter(|_| !is_empty))
-        });
+        let begun = begin(pod, changes, &context);
         begun.map_err(|refusal| {
             self.metrics.unchanged(refusal.reason());
             format!("{}: {refusal}", pod.name)

@@ -45,7 +45,7 @@ impl Following {
             let followed = follow(pod, &self.context(workload));
             writes.extend(self.made(memory, pod, &followed));
             if let Some(standing) = workload.and_then(|one| memory.workloads.get_mut(&id_of(one))) {
-                standing.resized += usize::from(is_tuned(pod));
+                standing.resized += usize::from(is_resized(pod));
                 standing.pending.extend(followed.pending);
             }
             phases.extend(pod.resize.as_ref().map(|resize| resize.phase));
@@ -128,6 +128,14 @@ impl Following {
         let statuses = statuses.filter_map(|one| TuningStatus::write(None, one, Purpose::Restore));
         pods.chain(statuses).collect()
     }
+}
+
+/// True for a Pod that has or waits for other resources than it was made with.
+fn is_resized(pod: &ResizablePod) -> bool {
+    let record = pod.record.as_ref().and_then(|record| record.as_ref().ok());
+    record.is_some_and(|record| {
+        record.by == Resizer::Tuning && !record.marks.left && !record.is_put_back(&pod.values())
+    })
 }
 
 /// True for a Pod that tuning has resized, or whose record nobody can read.

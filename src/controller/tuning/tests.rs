@@ -307,7 +307,7 @@ fn the_headroom_of_a_node_is_given_away_once() {
 fn a_pod_that_is_held_at_what_it_was_left_comes_before_those_that_use_most() {
     let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
     let of = |cpu: &str| {
-        let amounts = json!({"cpu": cpu, "memory": "50Mi"});
+        let amounts = json!({"cpu": cpu, "memory": "200Mi"});
         json!({"requests": amounts, "limits": amounts})
     };
     let record = json!({"by": "tuning", "original": {"app": of("200m")}, "from": {"app": of("40m")},

@@ -15,7 +15,7 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::qos_class::QosClass;
 use crate::resizable_pod::{ContainerPlace, Obstacle, ResizablePod, ResizePhase};
-use crate::resize_record::{ContainerValues, ResizeRecord, Resizer, differences};
+use crate::resize_record::{ContainerValues, Marks, ResizeRecord, Resizer, differences};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -66,6 +66,8 @@ pub enum Refusal {
     ResizedOtherwise,
     #[error("what it was resized from cannot be read")]
     UnreadableRecord,
+    #[error("such a resize of it has failed, and is not asked for again before {0}")]
+    Rests(Timestamp),
 }
 
 impl Refusal {
@@ -85,6 +87,7 @@ impl Refusal {
             Self::ChangedByOthers => "ChangedByOthers",
             Self::ResizedOtherwise => "ResizedOtherwise",
             Self::UnreadableRecord => "UnreadableRecord",
+            Self::Rests(_) => "Rests",
         }
     }
 }
@@ -280,10 +283,11 @@ pub fn record(
     now: Timestamp,
 ) -> Result<ResizeRecord, Refusal> {
     let now_has = |name: &str| pod.container(name).map(|container| container.values);
-    let mut original = match own(pod, by)? {
-        Some(standing) => standing.original.clone(),
-        None => ContainerValues::new(),
+    let (mut original, mut marks) = match own(pod, by)? {
+        Some(standing) => (standing.original.clone(), standing.marks.clone()),
+        None => (ContainerValues::new(), Marks::default()),
     };
+    marks.withdrawn = false;
     for name in changes.keys() {
         if let Some(values) = now_has(name).filter(|_| !original.contains_key(name)) {
             original.insert(name.clone(), values);
@@ -300,6 +304,7 @@ pub fn record(
         original,
         from,
         to,
+        marks,
         at: now,
     })
 }
@@ -313,7 +318,9 @@ pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Ref
         None => Ok(None),
         Some(Err(_)) => Err(Refusal::UnreadableRecord),
         Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
-        Some(Ok(record)) if !record.explains(&pod.values()) => Err(Refusal::ChangedByOthers),
+        Some(Ok(record)) if record.marks.left || !record.explains(&pod.values()) => {
+            Err(Refusal::ChangedByOthers)
+        }
         Some(Ok(record)) => Ok(Some(record)),
     }
 }
@@ -344,7 +351,10 @@ pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Wr
     let is_over = match &pod.record {
         None => return None,
         Some(Err(_)) => true,
-        Some(Ok(record)) => record.is_put_back(&pod.values()) || !record.explains(&pod.values()),
+        Some(Ok(record)) => {
+            let has = pod.values();
+            record.marks.left || record.is_put_back(&has) || !record.explains(&has)
+        }
     };
     if is_over {
         return annotate(pod, None, purpose);

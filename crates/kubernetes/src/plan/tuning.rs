@@ -7,12 +7,14 @@
 
 mod context;
 mod events;
+mod portion;
+mod rescue;
 mod status;
 mod workload;
 
 use jiff::SignedDuration;
 
-use super::resize::{Refusal, annotate, own, put_back, record, resize, withdraw};
+use super::resize::{Refusal, annotate, check, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, ResizeRecord, Resizer};
@@ -20,6 +22,8 @@ use evenkeel_core::tuning::Mode;
 
 pub use context::Context;
 pub use events::Told;
+use portion::portion;
+use rescue::{is_rescue, rescue};
 pub use status::{PendingResize, TunedContainer, TuningStatus};
 pub use workload::{TunedWorkload, scaled_by, scaled_by_metrics};
 
@@ -51,7 +55,7 @@ impl Followed {
     }
 }
 
-/// Begins a resize: the write of its record.
+/// Begins a resize of as much as is asked for at once: the write of its record.
 ///
 /// # Errors
 /// The Pod is not resized, and why.
@@ -60,7 +64,12 @@ pub fn begin(
     changes: &ContainerValues,
     context: &Context<'_>,
 ) -> Result<Option<Write>, Refusal> {
-    let record = record(pod, Resizer::Tuning, changes, context.now)?;
+    own(pod, Resizer::Tuning)?;
+    let changes = check(pod, &portion(pod, changes, context.now)?, context.rules)?;
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let record = record(pod, Resizer::Tuning, &changes, context.now)?;
     Ok(annotate(pod, Some(&record), Purpose::Resize))
 }
 
@@ -72,14 +81,32 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
     }
     match own(pod, Resizer::Tuning) {
         Ok(None) | Err(Refusal::ResizedOtherwise) => Followed::default(),
-        Ok(Some(record)) if record.is_done(&pod.values()) => done(pod, record, context),
-        Ok(Some(record)) => ask(pod, record, context),
-        Err(refusal) => {
-            // It is left to whoever has changed it, and nobody puts anything back.
-            let told = Told::LeftAlone(refusal);
-            Followed::of(annotate(pod, None, Purpose::Resize)).telling(pod, told, context)
+        Ok(Some(record)) => {
+            match rescue(pod, record, context) {
+                Some(rescue) => Followed::of(annotate(pod, Some(&rescue), Purpose::Resize))
+                    .telling(pod, Told::MemoryPutBack, context),
+                None if record.is_done(&pod.values()) => done(pod, record, context),
+                None => ask(pod, record, context),
+            }
         }
+        Err(refusal) => leave(pod, refusal, context),
     }
+}
+
+/// Leaves a Pod to whoever has changed it, for as long as it lives: nobody puts anything back, and nothing is
+/// decided on it. A record that nobody can read goes.
+fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followed {
+    let left = match &pod.record {
+        Some(Ok(record)) if record.marks.left => return Followed::default(),
+        Some(Ok(record)) => {
+            let mut left = record.clone();
+            left.marks.left = true;
+            Some(left)
+        }
+        _ => None,
+    };
+    let write = annotate(pod, left.as_ref(), Purpose::Resize);
+    Followed::of(write).telling(pod, Told::LeftAlone(refusal), context)
 }
 
 /// Puts a Pod back where nobody asks for tuning any more.
@@ -108,13 +135,7 @@ pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 /// The containers are asked to have what was decided: kubelet does it, or is waited for.
 fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
     let Some(under_way) = &pod.resize else {
-        // Where what was first stands again there is nothing left to be said of it.
-        let is_over = record.is_put_back(&pod.values());
-        return Followed::of(
-            is_over
-                .then(|| annotate(pod, None, Purpose::Resize))
-                .flatten(),
-        );
+        return Followed::of(settle(pod, record));
     };
     let since = under_way.since.unwrap_or(record.at).max(record.at);
     let age = context.now.duration_since(since);
@@ -124,7 +145,8 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
         since,
         message: under_way.message.to_string(),
     };
-    let may_go = record.from != record.to && age >= context.withdraw_after;
+    let may_go = record.from != record.to && !record.marks.withdrawn && !is_rescue(record);
+    let may_go = may_go && age >= context.withdraw_after;
     let mut followed = if may_go {
         take_back(pod, record, under_way.phase, context)
     } else if is_told(under_way.phase) {
@@ -135,6 +157,22 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
     };
     followed.pending = Some(pending);
     followed
+}
+
+/// Kubelet has done it: such a change has not failed any more, and where what was first stands again with nothing
+/// to be remembered, the record goes.
+fn settle(pod: &ResizablePod, record: &ResizeRecord) -> Option<Write> {
+    let marks = if record.marks.withdrawn {
+        record.marks.clone()
+    } else {
+        record.marks.after_success(&record.from, &record.to)
+    };
+    let is_over = record.is_put_back(&pod.values()) && marks.is_nothing();
+    let settled = ResizeRecord {
+        marks,
+        ..record.clone()
+    };
+    annotate(pod, (!is_over).then_some(&settled), Purpose::Resize)
 }
 
 /// True for what a user would want to know of before it is withdrawn.
@@ -152,13 +190,16 @@ fn take_back(
     phase: ResizePhase,
     context: &Context<'_>,
 ) -> Followed {
-    let back = ResizeRecord {
+    let mut back = ResizeRecord {
         by: record.by,
         original: record.original.clone(),
         from: record.to.clone(),
         to: record.from.clone(),
+        marks: record.marks.clone(),
         at: context.now,
     };
+    back.marks.withdrawn = true;
+    back.marks.fail(&record.from, &record.to, context.now);
     let told = Told::Withdrawn(phase, context.withdraw_after);
     Followed::of(annotate(pod, Some(&back), Purpose::Resize)).telling(pod, told, context)
 }
@@ -181,19 +222,19 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
     }
 }
 
-/// Gives a resize up that cannot be asked for: the record says what the Pod has, or goes.
+/// Gives a resize up that cannot be asked for: the record says what the Pod has, and what has failed.
 fn give_up(
     pod: &ResizablePod,
     record: &ResizeRecord,
     told: Told,
     context: &Context<'_>,
 ) -> Followed {
-    let stands = ResizeRecord {
+    let mut stands = ResizeRecord {
         to: record.from.clone(),
         ..record.clone()
     };
-    let stands = (!record.is_put_back(&pod.values())).then_some(&stands);
-    Followed::of(annotate(pod, stands, Purpose::Resize)).telling(pod, told, context)
+    stands.marks.fail(&record.from, &record.to, context.now);
+    Followed::of(annotate(pod, Some(&stands), Purpose::Resize)).telling(pod, told, context)
 }
 
 #[cfg(test)]
