@@ -19,8 +19,7 @@ use crate::controller::scaling::BoardEntry;
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::tuning::{
-    Bounds, Container, CpuMemory, Decision, Mode, Samples, TunedResource, Unchanged,
-    Values, decide,
+    Bounds, Container, CpuMemory, Decision, Mode, Samples, TunedResource, Unchanged, Values, decide,
 };
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
@@ -93,19 +92,22 @@ impl Deciding {
                 let id = id_of(workload);
                 let quiet = memory.quiet(&id, called.contains(&id));
                 let may_go = quiet.allows(self.now, self.settings.after_scaling);
+                let vertical = self.limits.vertical(&id);
                 let limits = quotas.entry(Arc::clone(&workload.namespace));
                 let mut around = Around {
                     left: self.left(node, &pod, &snapshot),
                     given: &mut given,
                     limits: limits.or_insert_with(|| self.limits.of(&workload.namespace)),
                     scaled_by: scaled.get(&id).copied().unwrap_or_default(),
-                    is_resized: may_go && self.settings.mode_of(workload) == Mode::On,
+                    is_resized: may_go
+                        && vertical.is_none()
+                        && self.settings.mode_of(workload) == Mode::On,
                 };
                 let decided = self.decide_pod(memory, &pod, workload, &mut around);
-                let write = if around.is_resized {
-                    self.begin(&pod, workload, &decided.changes)
-                } else {
-                    Ok(None)
+                let write = match vertical {
+                    Some(name) => Err(format!("the VerticalPodAutoscaler {name} changes its Pods")),
+                    None if around.is_resized => self.begin(&pod, workload, &decided.changes),
+                    None => Ok(None),
                 };
                 writes.extend(write.clone().ok().flatten());
                 note(memory, &id, decided, Begun { write, may_go });
@@ -206,7 +208,12 @@ impl Deciding {
                     working_set: working_set(resource, samples),
                     bounds: Bounds {
                         allowed: workload.policy.allowed(&container.name, resource),
-                        limit_range: around.limits.range(pod, &container.name, resource),
+                        limit_range: around.limits.range(
+                            pod,
+                            &decided.changes,
+                            &container.name,
+                            resource,
+                        ),
                         quota_limits: around.limits.quota_limits[resource],
                         quota_requests: around.limits.quota_requests[resource],
                         node: around.room(resource, guaranteed),
@@ -273,7 +280,9 @@ impl Deciding {
             return Ok(None);
         }
         if self.limits.are_unknown {
-            return Err("LimitRanges and ResourceQuotas cannot be listed".to_owned());
+            return Err(
+                "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed".to_owned(),
+            );
         }
         let rules = rules_of(self.rules, workload);
         let context = Context {
