@@ -242,7 +242,7 @@ fn nothing_is_decided_on_fewer_than_five_samples_or_on_old_ones() {
     world.pod("p", &json!({}), &burstable());
     assert!(world.look(310).is_empty());
     world.samples("p", RISING, 300);
-    assert!(world.look(460).is_empty());
+    assert!(world.look(490).is_empty());
 }
 
 #[test]
@@ -304,6 +304,43 @@ fn the_headroom_of_a_node_is_given_away_once() {
 }
 
 #[test]
+fn a_status_is_written_once_an_interval_and_again_until_it_stands() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "recommend"}));
+    world.pod("p", &json!({}), &burstable());
+    world.samples("p", RISING, 300);
+    assert!(!status(&world.look(310)).is_empty());
+    let falling = RISING.map(|cpu| 1000 - cpu);
+    world.samples("p", falling, 660);
+    assert!(
+        status(&world.look(670)).is_empty(),
+        "the turn of another node"
+    );
+    world.samples("p", falling, 960);
+    let told = world.look(970);
+    assert!(status(&told).contains("falls"), "{}", status(&told));
+    // The write is lost on its way.
+    world.samples("p", falling, 1560);
+    assert_eq!(status(&world.look(1580)), status(&told));
+}
+
+#[test]
+fn a_workload_whose_pods_another_autoscaler_changes_is_left_to_it() {
+    for (mode, resized) in [("InPlaceOrRecreate", 0), ("Off", 1)] {
+        let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+        let vertical = json!({"metadata": {"name": "vpa"}, "spec": {
+            "targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": mode}}});
+        let vertical = serde_json::from_value(vertical).unwrap();
+        world.limits = Arc::new(Limits::with_vertical("shop", &vertical));
+        world.pod("p", &json!({}), &burstable());
+        world.samples("p", RISING, 300);
+        let writes = world.look(310);
+        assert_eq!(begun(&writes).len(), resized, "{mode}");
+        let is_told = status(&writes).contains("the VerticalPodAutoscaler vpa changes its Pods");
+        assert_eq!(is_told, resized == 0, "{}", status(&writes));
+    }
+}
+
+#[test]
 fn a_pod_that_is_held_at_what_it_was_left_comes_before_those_that_use_most() {
     let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
     let of = |cpu: &str| {
@@ -323,7 +360,10 @@ fn a_pod_that_is_held_at_what_it_was_left_comes_before_those_that_use_most() {
     let begun = begun(&world.look(310));
     let small = begun.iter().find(|(pod, _)| pod == "pods shop/small");
     let (_, patch) = small.expect("it gets back what it was made with");
-    assert!(patch.contains(r#"\"to\":{\"app\":{\"limits\":{\"cpu\":\"200m\""#), "{patch}");
+    assert!(
+        patch.contains(r#"\"to\":{\"app\":{\"limits\":{\"cpu\":\"200m\""#),
+        "{patch}"
+    );
     assert_eq!(begun[0].0, "pods shop/small");
 }
 
