@@ -82,9 +82,9 @@ impl Percentiles {
 pub fn lasting(history: &History<'_>, elasticity: Elasticity) -> Option<Lasting> {
     let used = Percentiles::of(history.samples)?;
     let mut reasons = Vec::new();
-    let number: usize = history.samples.iter().map(Vec::len).sum();
-    if number < FEW {
-        reasons.push("less than a day of samples");
+    let number = history.samples.iter().map(Vec::len).max();
+    if number.unwrap_or(0) < FEW {
+        reasons.push("less than a day of samples of any Pod");
     }
     let (limit, limited_by) = limit(history, used, elasticity, &mut reasons);
     let request = request(history, used, limit, &mut reasons);
@@ -262,6 +262,17 @@ mod tests {
         let found = lasting(&one, Elasticity::default()).unwrap();
         assert_eq!(found.values.limit, Some(Amount::new(480 << 20)));
         assert_eq!(found.limited_by, Some(Bound::OomKilled));
+    }
+
+    #[test]
+    fn a_day_is_one_of_a_pod_and_not_of_many_together() {
+        let of = |samples: &[Vec<f64>]| {
+            let found = lasting(&history(TunedResource::Cpu, samples), Elasticity::default());
+            found.unwrap().reasons.len()
+        };
+        let hour = vec![100.0; 12];
+        assert_eq!(of(&vec![hour; 100]), 1);
+        assert_eq!(of(&[vec![100.0; 288]]), 0);
     }
 
     #[test]

@@ -37,7 +37,11 @@ fn next(resource: TunedResource, limit: u64, values: [u64; SAMPLES]) -> u64 {
 fn a_container_that_idles_keeps_a_tenth_and_gets_all_back_when_it_is_held_at_it() {
     let mut limit = 600;
     for turn in 0..12 {
-        limit = next(TunedResource::Cpu, limit, [1, 1, 1, 1, 0].map(|used| used * (turn % 3)));
+        limit = next(
+            TunedResource::Cpu,
+            limit,
+            [1, 1, 1, 1, 0].map(|used| used * (turn % 3)),
+        );
         limit = next(TunedResource::Cpu, limit, [1, 1, 1, 1, 0]);
     }
     assert_eq!(limit, 60, "whole millicores jitter by more than 5 %");
@@ -49,7 +53,7 @@ fn a_container_that_idles_keeps_a_tenth_and_gets_all_back_when_it_is_held_at_it(
 #[test]
 fn a_container_below_what_it_uses_gets_that_in_one_step() {
     // Kubelet enforces no less than 10m, so that it uses more than it may.
-    assert_eq!(next(TunedResource::Cpu, 5, [2, 4, 8, 9, 10]), 60);
+    assert_eq!(next(TunedResource::Cpu, 5, [2, 4, 8, 9, 10]), 11);
     let mut one = container(TunedResource::Cpu, 5, 5);
     let bursts = samples([1, 2, 20, 30, 40]);
     one.guaranteed = true;
@@ -247,6 +251,31 @@ fn a_window_takes_each_sample_once_and_begins_anew_after_a_gap() {
     assert_eq!(window.samples(at(300), age), Some([60, 120, 180, 240, 300]));
     window.push(at(460), 460, minute);
     assert_eq!(window.samples(at(460), age), None, "a gap");
+}
+
+#[test]
+fn samples_of_a_clock_that_runs_ahead_count_for_nothing_and_go_when_it_is_set() {
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let minute = SignedDuration::from_mins(1);
+    let age = SignedDuration::from_mins(2);
+    let mut window = Window::default();
+    for second in [3600, 3660, 3720, 3780, 3840] {
+        window.push(at(second), second, minute);
+    }
+    assert_eq!(window.samples(at(240), age), None);
+    for second in [300, 360, 420, 480, 540] {
+        window.push(at(second), second, minute);
+    }
+    assert_eq!(
+        window.samples(at(540), age),
+        Some([300, 360, 420, 480, 540])
+    );
+    // Another replica of the source is a little behind.
+    window.push(at(525), 525, minute);
+    assert_eq!(
+        window.samples(at(540), age),
+        Some([300, 360, 420, 480, 540])
+    );
 }
 
 #[test]
