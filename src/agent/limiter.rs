@@ -261,8 +261,13 @@ impl Limiter {
         if !set.is_empty() {
             self.record.intend(uid, cgroup, set)?;
         }
-        for Change { device, limit } in changes {
-            let line = limit.line(*device);
+        for Change {
+            device,
+            limit,
+            sides,
+        } in changes
+        {
+            let line = limit.line(*device, *sides);
             match self.host.limit(cgroup, &line) {
                 Ok(()) => self.record.stands(uid, *device, *limit),
                 // The Pod has ended since.
