@@ -261,33 +261,50 @@ impl Limiter {
         if !set.is_empty() {
             self.record.intend(uid, cgroup, set)?;
         }
-        for Change {
+        each(changes, |change| self.change(wanted, change))
+    }
+
+    /// Makes one change; false where the Pod has ended since.
+    fn change(&mut self, wanted: &Wanted<'_>, change: &Change) -> Result<bool, LimiterError> {
+        let Wanted { uid, cgroup, .. } = wanted;
+        let Change {
             device,
             limit,
             sides,
-        } in changes
-        {
-            let line = limit.line(*device, *sides);
-            match self.host.limit(cgroup, &line) {
-                Ok(()) => self.record.stands(uid, *device, *limit),
-                // The Pod has ended since.
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !self.host.has(cgroup) => {
-                    self.record.forget(uid);
-                    return Ok(());
-                }
-                Err(source) => {
-                    let cgroup = cgroup.to_path_buf();
-                    return Err(LimiterError::Write {
-                        cgroup,
-                        line,
-                        source,
-                    });
-                }
+        } = change;
+        let line = limit.line(*device, *sides);
+        match self.host.limit(cgroup, &line) {
+            Ok(()) => self.record.stands(uid, *device, *limit),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.host.has(cgroup) => {
+                self.record.forget(uid);
+                return Ok(false);
             }
-            tracing::info!(cgroup = %cgroup.display(), line, "a limit of disk I/O is written");
+            Err(source) => {
+                let cgroup = cgroup.to_path_buf();
+                return Err(LimiterError::Write {
+                    cgroup,
+                    line,
+                    source,
+                });
+            }
         }
-        Ok(())
+        tracing::info!(cgroup = %cgroup.display(), line, "a limit of disk I/O is written");
+        Ok(true)
     }
+}
+
+/// Does all of them, whichever fail, and gives the first error; ends where one says that nothing is left to do.
+/// At the agent's end no later pass makes up for a device that was gone by.
+fn each<T, E>(all: &[T], mut one: impl FnMut(&T) -> Result<bool, E>) -> Result<(), E> {
+    let mut first = Ok(());
+    for item in all {
+        match one(item) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => first = first.and(Err(error)),
+        }
+    }
+    first
 }
 
 /// The limit in the kernel's terms.
@@ -296,5 +313,29 @@ fn of(limit: DiskIoLimit) -> Limit {
     Limit {
         read: read.map(|rate| rate.0),
         write: write.map(|rate| rate.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_fails_keeps_no_other_from_its_limit() {
+        let mut done = Vec::new();
+        let outcome = each(&[1, 2, 3, 4], |device| {
+            done.push(*device);
+            if device % 2 == 1 {
+                Err(*device)
+            } else {
+                Ok(true)
+            }
+        });
+        assert_eq!((outcome, done), (Err(1), vec![1, 2, 3, 4]));
+        let gone: Result<(), ()> = each(&[1, 2], |device| {
+            assert_eq!(*device, 1);
+            Ok(false)
+        });
+        assert_eq!(gone, Ok(()));
     }
 }

@@ -21,6 +21,10 @@ use crate::cluster::watch::{Picture, Watched, WatchedObject, Watches};
 /// Pause between two looks whether all is known.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The Pods in one answer to a list. A Pod may take a megabyte and more, an answer is read whole, and the agent has
+/// 128 MiB for all it does: whoever fills his Pods is not to end it.
+const PAGE: u32 = 10;
+
 /// The kinds that are watched.
 const WATCHED: [Kind; 2] = [Kind::Pod, Kind::Namespace];
 
@@ -64,6 +68,7 @@ impl NodePods {
             metrics,
         };
         let of_node = Config::default().fields(&format!("spec.nodeName={node}"));
+        let of_node = of_node.page_size(PAGE);
         let mut watches = Watches::default();
         watches.follow::<WatchedNodePod, Self>(client, of_node, &fed(Kind::Pod));
         let all = Config::default();

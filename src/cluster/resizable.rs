@@ -1,7 +1,8 @@
 //! The Pods that may be resized, by their controllers: those of namespaces that have opted in, and all
 //! others that still carry a resize.
 //!
-//! Half a kilobyte of each is kept. Where a namespace opts in, its Pods have gone by already, so that it
+//! Half a kilobyte of each is kept, and nothing of those that wait for a node, of which anybody can make as many as
+//! he likes: a resize is of containers that run. Where a namespace opts in, its Pods have gone by already, so that it
 //! is noted as one whose Pods are to be listed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -32,9 +33,17 @@ impl ResizablePods {
     /// Takes a Pod as it now is.
     pub(super) fn apply(&mut self, pod: &Pod) {
         self.remove(pod.uid());
+        if pod.spec.node_name.is_none() {
+            return;
+        }
         // Until its namespace has been seen nobody knows.
         let is_in = *self.namespaces.get(pod.namespace()).unwrap_or(&true);
-        if !is_in && pod.metadata.annotation(RESIZED).is_none() {
+        // Elsewhere an annotation that somebody else wrote is nobody's to act on.
+        let may_be_resized = || {
+            let metadata = &pod.metadata;
+            metadata.holds_own_record && metadata.annotation(RESIZED).is_some()
+        };
+        if !is_in && !may_be_resized() {
             return;
         }
         let Some(seen) = ResizablePod::of(pod) else {
@@ -45,7 +54,7 @@ impl ResizablePods {
             let members = self.controllers.entry(Arc::clone(controller)).or_default();
             members.insert(Arc::clone(&uid));
         }
-        if seen.record.is_some() {
+        if seen.is_resized() {
             self.resized.insert(Arc::clone(&uid));
         }
         self.pods.insert(uid, Arc::new(seen));
@@ -84,7 +93,7 @@ impl ResizablePods {
         }
         if before != Some(false) && !is_in {
             self.unlisted.remove(namespace);
-            let is_left = |pod: &ResizablePod| *pod.namespace != *namespace || pod.record.is_some();
+            let is_left = |pod: &ResizablePod| *pod.namespace != *namespace || pod.is_resized();
             let gone = self.pods.iter().filter(|(_, pod)| !is_left(pod));
             for uid in gone.map(|(uid, _)| Arc::clone(uid)).collect::<Vec<_>>() {
                 self.remove(&uid);
@@ -128,7 +137,8 @@ impl ResizablePods {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use evenkeel_kubernetes::managed_fields::MANAGER;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -138,9 +148,16 @@ mod tests {
         } else {
             json!({})
         };
+        of(uid, &annotations, MANAGER)
+    }
+
+    fn of(uid: &str, annotations: &Value, manager: &str) -> Pod {
+        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
         serde_json::from_value(json!({
             "metadata": {"name": uid, "namespace": "shop", "uid": uid, "annotations": annotations,
-                "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true}]}}))
+                "managedFields": [{"manager": manager, "fieldsV1": fields}],
+                "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true}]},
+            "spec": {"nodeName": "a"}}))
         .unwrap()
     }
 
@@ -160,6 +177,32 @@ mod tests {
         pods.apply(&pod("p", false));
         assert_eq!(names(&pods.of("set")), ["q"]);
         pods.apply(&pod("q", false));
+        assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
+    }
+
+    #[test]
+    fn a_pod_that_says_it_was_resized_and_was_not_is_no_concern_of_a_namespace_that_is_out() {
+        let mut pods = ResizablePods::default();
+        let forged = of(
+            "p",
+            &json!({"evenkeel.dev/resized": "{}"}),
+            "kubectl-annotate",
+        );
+        pods.apply(&forged);
+        assert_eq!((pods.of("set").len(), pods.resized().len()), (1, 0));
+        pods.opt("shop", false);
+        pods.apply(&forged);
+        assert!(pods.pods.is_empty(), "{pods:?}");
+    }
+
+    #[test]
+    fn nothing_is_kept_of_pods_that_wait_for_a_node() {
+        let mut pods = ResizablePods::default();
+        let mut waiting = pod("p", true);
+        pods.apply(&waiting);
+        assert_eq!(pods.pods.len(), 1);
+        waiting.spec.node_name = None;
+        pods.apply(&waiting);
         assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
     }
 

@@ -8,6 +8,7 @@
 mod candidates;
 mod deciding;
 mod following;
+mod in_time;
 mod limits;
 mod memory;
 mod metrics;
@@ -34,13 +35,15 @@ use super::switch::{WriteSwitch, Writes};
 use super::work::work;
 use crate::cluster::ClusterState;
 use crate::metrics::Containers;
+use crate::telemetry::RateLimited;
 use deciding::Deciding;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
-use following::Following;
+use following::{Following, Restored};
+use in_time::{Unanswered, in_time};
 use limits::Limits;
 use memory::Memory;
 pub use metrics::Metrics;
@@ -71,6 +74,7 @@ pub struct Tuning {
     /// This replica's name in Events.
     pub identity: String,
     pub metrics: Metrics,
+    pub warned: RateLimited<&'static str>,
 }
 
 impl Tuning {
@@ -97,9 +101,11 @@ impl Tuning {
         let Some(workloads) = self.cluster.tuned_workloads(self.settings.mode) else {
             return Memory::default();
         };
-        let rules = self.rules(&mut memory).await;
+        let Some(rules) = self.rules(&mut memory).await else {
+            return memory;
+        };
         if writes == Writes::Restore {
-            self.put_all(self.following(rules, now).restored(&workloads));
+            self.restore(&self.following(rules, now), &workloads);
             return Memory::default();
         }
         self.list_late_namespaces().await;
@@ -147,23 +153,49 @@ impl Tuning {
         }
     }
 
-    /// What the API server takes, by its version; asked for once.
-    async fn rules(&self, memory: &mut Memory) -> Rules {
+    fn restore(&self, following: &Following, workloads: &[TunedWorkload]) {
+        let Restored { writes, left, why } = following.restored(workloads);
+        self.put_all(writes);
+        if let Some(why) = why
+            && let Some(suppressed) = self.warned.permit("left", clock::instant())
+        {
+            warn!(pods = left, %why, suppressed, "Pods keep resources that they were not made with");
+        }
+    }
+
+    /// What the API server takes, by its version; asked for once. While it is not known nothing is decided: by
+    /// the wrong rules what is put back would be a part of it.
+    async fn rules(&self, memory: &mut Memory) -> Option<Rules> {
         if memory.lowers_limits.is_none() {
-            memory.lowers_limits = lowers_memory_limits(&self.client).await.ok();
+            memory.lowers_limits = match in_time(lowers_memory_limits(&self.client)).await {
+                Ok(lowers) => Some(lowers),
+                Err(error) => {
+                    if let Some(suppressed) = self.warned.permit("version", clock::instant()) {
+                        warn!(%error, suppressed, "the API server does not tell its version, so that no Pod is resized or put back");
+                    }
+                    None
+                }
+            };
         }
-        Rules {
+        Some(Rules {
             may_restart: false,
-            may_lower_memory_limits: memory.lowers_limits.unwrap_or(false),
-        }
+            may_lower_memory_limits: memory.lowers_limits?,
+        })
     }
 
     /// Lists the Pods of namespaces that have opted in after these had been seen.
     async fn list_late_namespaces(&self) {
+        let mut is_late = false;
         for namespace in self.cluster.take_unlisted_namespaces() {
-            if let Err(error) = self.list(&namespace).await {
+            if is_late {
+                self.cluster.unlisted_namespace(&namespace);
+                continue;
+            }
+            if let Err(error) = in_time(self.list(&namespace)).await {
                 debug!(%error, %namespace, "the Pods of a namespace cannot be listed");
                 self.cluster.unlisted_namespace(&namespace);
+                // The next one would hang as well.
+                is_late = matches!(error, Unanswered::Late);
             }
         }
     }
@@ -231,7 +263,7 @@ impl Tuning {
         if let Some(known) = memory.limits(now) {
             return known;
         }
-        let limits = match Limits::list(&self.client).await {
+        let limits = match in_time(Limits::list(&self.client)).await {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
                 warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed, so that no Pod is resized");

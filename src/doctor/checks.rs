@@ -36,6 +36,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     writing::leader,
     writing::kill_switch,
     writing::guard,
+    writing::record_guard,
     writing::clean_up,
     rights::check,
     custom_kinds::check,

@@ -44,6 +44,7 @@ const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 const WRITE_GUARD: &str = "evenkeel-writes";
 const CLEAN_UP: &str = "evenkeel-restore";
 const CLEAN_UP_GUARD: &str = "evenkeel-restores";
+const RECORD_GUARD: &str = "evenkeel-resize-records";
 
 /// The Secret that the signer fills for the replicas.
 const SERVING_SECRET: &str = "evenkeel-serving-certificate";
@@ -99,6 +100,7 @@ pub async fn gather(
         write_rules: Seen::Absent,
         clean_up: Seen::Absent,
         clean_up_guard: Seen::Absent,
+        record_guard: Seen::Absent,
         rights: Seen::Absent,
         custom_kinds: Seen::Absent,
         nodes,
@@ -135,16 +137,18 @@ async fn watched(
 
 /// Reads who writes beside the leader, and what narrows all of them.
 async fn writing(reader: &Reader<'_>, observation: &mut Observation) {
-    let (clean_up, guard, rules, clean_up_guard) = tokio::join!(
+    let (clean_up, guard, rules, clean_up_guard, record_guard) = tokio::join!(
         reader.own::<CronJob>(CLEAN_UP),
         reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
         reader.named::<ValidatingAdmissionPolicy>(WRITE_GUARD),
         reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD),
+        reader.named::<ValidatingAdmissionPolicyBinding>(RECORD_GUARD),
     );
     observation.clean_up = clean_up;
     observation.write_guard = guard;
     observation.write_rules = rules;
     observation.clean_up_guard = clean_up_guard;
+    observation.record_guard = record_guard;
 }
 
 /// Reads the autoscalers, the writers, kube-scheduler's Pods, and what depends on what was seen; the

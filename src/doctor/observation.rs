@@ -246,6 +246,8 @@ pub struct Observation {
     pub clean_up: Seen<CronJob>,
     /// Binding of the policy that narrows the writes of that CronJob.
     pub clean_up_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    /// The binding of the policy by which nobody writes in Evenkeel's name what a Pod was resized from.
+    pub record_guard: Seen<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
     pub rights: Seen<Vec<Right>>,
     /// The kinds of custom resources that the configuration wants scaled.

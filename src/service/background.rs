@@ -19,6 +19,7 @@ use crate::controller::{
 };
 use crate::metrics::Containers;
 use crate::server::Condition;
+use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
 use evenkeel_kubernetes::plan::external_portraits::Settings;
@@ -126,6 +127,7 @@ fn tuning(
         switch: parts.switch.clone(),
         identity: parts.replica.identity.clone(),
         metrics: parts.instruments.tuning.clone(),
+        warned: RateLimited::default(),
     }
 }
 

@@ -39,9 +39,11 @@ pub async fn put_resources_back(
     for _ in 0..TRIES {
         let now = api.get_opt(name).await;
         let now = now.map_err(|error| error.to_string())?;
-        let write = now.as_ref().and_then(resizable);
-        let write = write.and_then(|pod| put_back(&pod, rules, Purpose::Restore));
-        let Some(write) = write else {
+        let Some(pod) = now.as_ref().and_then(resizable) else {
+            return Ok(());
+        };
+        let write = put_back(&pod, rules, Purpose::Restore);
+        let Some(write) = write.map_err(|refusal| refusal.to_string())? else {
             return Ok(());
         };
         match send(client, &write.target, &write.operation).await {

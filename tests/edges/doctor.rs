@@ -249,6 +249,7 @@ const READS: [&str; 29] = [
     "writeRules",
     "cleanUp",
     "cleanUpGuard",
+    "recordGuard",
     "rights",
     "customKinds",
     "nodes",

@@ -18,6 +18,7 @@ use evenkeel::config::{Config, Sources};
 use evenkeel::server::MetricsAuthentication;
 use evenkeel::service::Ending;
 use evenkeel_core::placement::in_tree::EXTENDER_WEIGHT;
+use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::plan::Operation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
@@ -42,6 +43,9 @@ mod code {
         RESIZED, SCALING_STATUS, TUNING_STATUS,
     };
 }
+
+/// The parts of Pods that a component may grant the patch of.
+const OF_PODS: [&str; 3] = ["pods", "pods/status", "pods/resize"];
 
 /// Placeholders of an installation's own values in the scheduler's configuration.
 const PLACEHOLDERS: [&str; 4] = ["EXTENDER_IP", "CA_DATA", "CERT_DATA", "KEY_DATA"];
@@ -713,7 +717,8 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
         .flat_map(|rule| strings(&rule["resources"]))
         .collect();
     let patched = needed.into_iter().filter(|right| right.verb == "patch");
-    let patched: BTreeSet<_> = patched.map(|right| right.resource).collect();
+    let patched = patched.map(|right| right.resource);
+    let patched: BTreeSet<_> = patched.chain(OF_PODS.map(str::to_owned)).collect();
     assert_eq!(guarded, patched);
     let own = named(&policy["variables"], "own")["expression"].to_string();
     for annotation in [
@@ -783,6 +788,8 @@ fn writes_are_narrowed_to_what_is_written() {
         // Evenkeel's own kinds are its to write.
         .filter(|right| right.group != "autoscaling.evenkeel.dev")
         .map(|right| (right.group, right.resource))
+        // Their patch is granted by components alone; their guard is always there.
+        .chain(OF_PODS.map(|resource| (String::new(), resource.to_owned())))
         .collect();
     let rules = policy["matchConstraints"]["resourceRules"].as_array();
     let guarded = rules.unwrap().iter().flat_map(|rule| {
@@ -795,8 +802,7 @@ fn writes_are_narrowed_to_what_is_written() {
         let expression = &named(&policy["variables"], name)["expression"];
         let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
         let names = patched.iter().flat_map(|(_, name)| name.split('/'));
-        // Pods are guarded where the component that grants their patch adds them.
-        let resources: BTreeSet<_> = names.chain(["", "pods", "resize"]).collect();
+        let resources: BTreeSet<_> = names.chain([""]).collect();
         words
             .filter(|word| !resources.contains(word))
             .collect::<BTreeSet<_>>()
@@ -1316,8 +1322,30 @@ fn taints_are_set_only_with_their_component() {
     assert_eq!(effect, Some(TaintEffect::NoSchedule));
 }
 
-/// Whoever could patch Pods could change what they run: the base grants it to nobody, and the guards look at
-/// Pods where it is granted.
+/// Who applies the base over an overlay takes away nothing that a component granted: the guards do not come with the
+/// components.
+#[test]
+fn the_guards_look_at_pods_whichever_components_there_are() {
+    for folder in [vec!["deploy".to_owned()], overlays()].concat() {
+        let Some(objects) = built(&folder) else {
+            return;
+        };
+        for policy in ["evenkeel-writes", "evenkeel-restores"] {
+            let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
+            let rules = policy["matchConstraints"]["resourceRules"].as_array();
+            let guarded = rules
+                .unwrap()
+                .iter()
+                .flat_map(|rule| strings(&rule["resources"]));
+            let guarded: BTreeSet<_> = guarded.collect();
+            for resource in OF_PODS {
+                assert!(guarded.contains(resource), "{folder} {guarded:?}");
+            }
+        }
+    }
+}
+
+/// Whoever could patch Pods could change what they run: the base grants it to nobody.
 #[test]
 fn pods_are_given_costs_of_deletion_only_with_their_component() {
     assert!(!configuration(&base()).cluster.balances_scale_in);
@@ -1333,14 +1361,6 @@ fn pods_are_given_costs_of_deletion_only_with_their_component() {
     let mut clean_up = cleaning(Need::Always);
     clean_up.extend(cleaning(Need::ScaleInBalance));
     assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
-    for policy in ["evenkeel-writes", "evenkeel-restores"] {
-        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
-        let rules = policy["matchConstraints"]["resourceRules"]
-            .as_array()
-            .unwrap();
-        let pods = |rule: &&Value| strings(&rule["resources"]) == ["pods"];
-        assert_eq!(rules.iter().filter(pods).count(), 1);
-    }
     let job = &restoring(&objects)["spec"]["containers"][0]["env"];
     let switch = named(job, "EVENKEEL_SCHEDULING_SCALE_IN");
     assert_eq!(switch["value"], "balance");
@@ -1364,17 +1384,6 @@ fn pods_are_taken_out_of_traffic_only_with_their_component() {
     assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
     for policy in ["evenkeel-writes", "evenkeel-restores"] {
         let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
-        let rules = policy["matchConstraints"]["resourceRules"]
-            .as_array()
-            .unwrap();
-        let of_pods = rules
-            .iter()
-            .flat_map(|rule| strings(&rule["resources"]))
-            .filter(|resource| resource.starts_with("pods"));
-        let guarded: BTreeSet<String> = of_pods.collect();
-        for resource in ["pods", "pods/status"] {
-            assert!(guarded.contains(resource), "{guarded:?}");
-        }
         let text = policy.to_string();
         assert!(text.contains(code::ONLINE) && text.contains(code::POD_STATE));
     }
@@ -1465,8 +1474,18 @@ fn agents_have_the_rights_that_they_use_and_nobody_more_for_them() {
     assert_eq!(&monitor["spec"]["selector"]["matchLabels"], labels);
     let endpoint = &monitor["spec"]["podMetricsEndpoints"][0];
     assert_eq!(endpoint["port"], "metrics");
+    // Else an agent could speak of other nodes than its own.
+    assert_eq!(endpoint["honorLabels"], Value::Null);
+    let node = &endpoint["relabelings"][0];
+    assert_eq!(
+        strings(&node["sourceLabels"]),
+        ["__meta_kubernetes_pod_node_name"]
+    );
+    assert_eq!(node["targetLabel"], "node");
     // Else the names of the Pods that are measured would give way to the agent's own.
-    assert_eq!(endpoint["honorLabels"], true);
+    let after = endpoint["metricRelabelings"].as_array().unwrap();
+    let told: Vec<_> = after.iter().map(|rule| &rule["targetLabel"]).collect();
+    assert_eq!(told, [&json!("namespace"), &json!("pod"), &Value::Null]);
 }
 
 #[test]
@@ -1521,8 +1540,7 @@ fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
     }
 }
 
-/// Whoever could resize Pods could starve them: the base grants it to nobody, and the guards look at Pods where it
-/// is granted.
+/// Whoever could resize Pods could starve them: the base grants it to nobody.
 #[test]
 fn pods_are_resized_only_with_their_component() {
     assert!(!configuration(&base()).tuning.resizes);
@@ -1538,16 +1556,41 @@ fn pods_are_resized_only_with_their_component() {
     let mut clean_up = cleaning(Need::Always);
     clean_up.extend(cleaning(Need::InPlaceTuning));
     assert_eq!(granted(&objects, Identity::CleanUp), clean_up);
-    for policy in ["evenkeel-writes", "evenkeel-restores"] {
-        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
-        let rules = policy["matchConstraints"]["resourceRules"]
-            .as_array()
-            .unwrap();
-        let pods = |rule: &&Value| strings(&rule["resources"]) == ["pods", "pods/resize"];
-        assert_eq!(rules.iter().filter(pods).count(), 1);
-    }
     let job = &restoring(&objects)["spec"]["containers"][0]["env"];
     assert_eq!(named(job, "EVENKEEL_TUNING_RESIZE")["value"], "true");
+}
+
+/// By a record Evenkeel resizes a Pod: it takes for its own what the guard keeps others from writing.
+#[test]
+fn a_record_of_a_resize_is_guarded_wherever_one_can_be_written() {
+    let objects = base();
+    let named = "evenkeel-resize-records";
+    let policy = &find(&objects, "ValidatingAdmissionPolicy", named)["spec"];
+    assert_eq!(policy["failurePolicy"], "Fail");
+    let rules = policy["matchConstraints"]["resourceRules"].as_array();
+    let [rule] = &rules.unwrap()[..] else {
+        panic!("{policy}")
+    };
+    assert_eq!(strings(&rule["operations"]), ["CREATE", "UPDATE"]);
+    let parts = [
+        "pods",
+        "pods/status",
+        "pods/ephemeralcontainers",
+        "pods/resize",
+    ];
+    assert_eq!(strings(&rule["resources"]), parts);
+    let conditions = policy["matchConditions"].to_string();
+    assert!(
+        conditions.contains(&format!("\\\"{MANAGER}\\\"")),
+        "{conditions}"
+    );
+    assert!(
+        conditions.contains(&format!("\\\"f:{}\\\"", code::RESIZED)),
+        "{conditions}"
+    );
+    let binding = &find(&objects, "ValidatingAdmissionPolicyBinding", named)["spec"];
+    assert_eq!(binding["policyName"], named);
+    assert_eq!(binding["validationActions"], json!(["Deny"]));
 }
 
 /// Whoever could write any CronJob could run anything: the base grants it to nobody, and a guard looks at all that

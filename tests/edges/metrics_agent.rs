@@ -14,15 +14,18 @@ use super::metrics_prometheus::{near, source, until};
 use crate::support::metrics_exporter as exporter;
 use crate::support::metrics_server::Prometheus;
 
+/// The job by which the agents are known; the other paths are scraped by jobs of whatever name.
+const AGENTS: (&str, &str) = ("evenkeel-agent", "agent");
+
 /// Jobs that scrape these paths of the exporter, each as the node of its number.
-fn configuration(exporter: SocketAddr, paths: &[&str]) -> String {
+fn configuration(exporter: SocketAddr, jobs: &[(&str, &str)]) -> String {
     let mut text =
         "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n".to_owned();
-    for path in paths {
+    for (job, path) in jobs {
         for number in 1..=2 {
             writeln!(
                 text,
-                "- {{job_name: {path}-{number}, metrics_path: /{path}/{number}, honor_labels: true, \
+                "- {{job_name: {number}/{job}, metrics_path: /{path}/{number}, honor_labels: true, \
                  static_configs: [{{targets: ['{exporter}'], labels: {{instance: '10.0.0.{number}:1', \
                  node: node-{number}}}}}]}}"
             )
@@ -45,7 +48,7 @@ fn of_pod(round: &Round, name: &str) -> Option<u64> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_alone_measure_disk_io_and_its_pressure() {
     let (address, _exporter) = exporter::start().await;
-    let Some(prometheus) = Prometheus::start(&configuration(address, &["agent"])) else {
+    let Some(prometheus) = Prometheus::start(&configuration(address, &[AGENTS])) else {
         println!("ignored: no `prometheus` on the PATH");
         return;
     };
@@ -67,8 +70,8 @@ async fn agents_alone_measure_disk_io_and_its_pressure() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn beside_others_agents_speak_of_pods_and_nobody_counts_twice() {
     let (address, _exporter) = exporter::start().await;
-    let paths = ["agent", "node", "cadvisor"];
-    let Some(prometheus) = Prometheus::start(&configuration(address, &paths)) else {
+    let jobs = [AGENTS, ("node", "node"), ("cadvisor", "cadvisor")];
+    let Some(prometheus) = Prometheus::start(&configuration(address, &jobs)) else {
         println!("ignored: no `prometheus` on the PATH");
         return;
     };
@@ -94,4 +97,23 @@ async fn beside_others_agents_speak_of_pods_and_nobody_counts_twice() {
         let twice = dropped.find(|(cause, _)| *cause == DropCause::Ambiguous);
         assert_eq!(twice.map(|(_, count)| count), Some(0), "{report:?}");
     }
+}
+
+/// Series are called as anybody likes who is scraped.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_no_agent_is_not_heard_as_one() {
+    let (address, _exporter) = exporter::start().await;
+    let jobs = [("tenant", "agent"), ("cadvisor", "cadvisor")];
+    let Some(prometheus) = Prometheus::start(&configuration(address, &jobs)) else {
+        println!("ignored: no `prometheus` on the PATH");
+        return;
+    };
+    let heard = until(&source(&prometheus, ""), &prometheus, |round| {
+        for number in 1..=2 {
+            near("of the Pod", of_pod(round, &format!("web-{number}")), 3e5)?;
+        }
+        Ok(())
+    });
+    let round = heard.await;
+    assert_eq!(of_node(&round, 1), None);
 }

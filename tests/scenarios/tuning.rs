@@ -4,6 +4,7 @@
 //! The control plane's stand-in for kubelets shows every resize as done; what kubelets defer is told here by
 //! conditions that the test writes.
 
+use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::plan::resize::{Rules, put_back, record, resize};
 use evenkeel_kubernetes::plan::{Operation, Purpose};
 use evenkeel_kubernetes::pod::Pod;
@@ -27,6 +28,7 @@ use crate::support::dev_api::create;
 const PLANNED: &str = "planned";
 const NAMESPACE: &str = "resized";
 const OUTSIDE: &str = "not-resized";
+const FORGED: &str = "resized-by-record";
 const RULES: Rules = Rules {
     may_restart: false,
     may_lower_memory_limits: true,
@@ -315,6 +317,7 @@ fn pods_are_resized_with_the_component_alone_and_put_back_by_the_clean_up() {
             holds(answer.is_err(), || format!("{answer:?}"))
         })
         .await;
+        hold_records(plane, node).await;
         hold_resizes(plane, &evenkeel).await;
         manifests::grant(&plane.client, "deploy/base").await;
     });
@@ -354,7 +357,8 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
     eventually("the clean-up puts back", async || {
         let pods: Api<ListedPod> = Api::namespaced(clean_up.clone(), NAMESPACE);
         let seen = read(&pods.get("p").await.expect("it is there")).expect("it runs");
-        let Some(write) = put_back(&seen, RULES, Purpose::Restore) else {
+        let write = put_back(&seen, RULES, Purpose::Restore);
+        let Some(write) = write.expect("all of it can be") else {
             return Ok(());
         };
         let Operation::Conditional(change) = &write.operation else {
@@ -378,6 +382,53 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
         again.is_err(),
         "without a record it resizes nothing: {again:?}"
     );
+}
+
+/// Who may write Pods and not resize them writes no record that Evenkeel would follow.
+async fn hold_records(plane: &ControlPlane, node: &str) {
+    objects::create_namespace(&plane.client, FORGED, &[]).await;
+    running(&plane.client, FORGED, node).await;
+    let group = "/apis/rbac.authorization.k8s.io/v1";
+    let role = json!({"metadata": {"name": "tenant"}, "rules": [{"apiGroups": [""],
+        "resources": ["pods", "pods/status", "pods/ephemeralcontainers"],
+        "verbs": ["create", "get", "update", "patch"]}]});
+    let path = format!("{group}/namespaces/{FORGED}/roles");
+    create(&plane.client, &path, &role).await;
+    let binding = json!({"metadata": {"name": "tenant"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "evenkeel-system", "name": "tenant"}]});
+    let path = format!("{group}/namespaces/{FORGED}/rolebindings");
+    create(&plane.client, &path, &binding).await;
+    let tenant = by_account(plane, "tenant").await;
+    eventually("the tenant may write Pods", async || {
+        let label = json!({"metadata": {"labels": {"a": "b"}}});
+        let answer = patched(&tenant, FORGED, None, &label).await;
+        holds(answer.is_ok(), || format!("{answer:?}"))
+    })
+    .await;
+    for part in [None, Some("status")] {
+        let refused = patched(&tenant, FORGED, part, &text_of("{}")).await;
+        let refused = refused.expect_err("a forged record").to_string();
+        assert!(refused.contains("may not resize"), "{part:?} {refused}");
+    }
+    let pods: Api<ListedPod> = Api::namespaced(tenant.clone(), FORGED);
+    let made = |name: &str| -> ListedPod {
+        serde_json::from_value(json!({
+            "metadata": {"name": name, "annotations": {"evenkeel.dev/resized": "{}"}},
+            "spec": {"nodeName": node, "containers": [
+                {"name": "app", "image": "none", "resources": burstable()}]}}))
+        .expect("a Pod")
+    };
+    let forging = PostParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let refused = pods.create(&forging, &made("forged")).await;
+    refused.expect_err("a forged record of a new Pod");
+    // A copy of a Pod that was resized is a Pod like any other, and its record nobody's.
+    let copied = pods.create(&PostParams::default(), &made("copied")).await;
+    let copied = read(&copied.expect("a copy is made")).expect("it has not ended");
+    assert!(!copied.is_resized());
 }
 
 fn text_of(record: &str) -> Value {
@@ -407,7 +458,12 @@ async fn patched(
     change: &Value,
 ) -> kube::Result<ListedPod> {
     let pods: Api<ListedPod> = Api::namespaced(client.clone(), namespace);
-    let (params, change) = (PatchParams::default(), Patch::Strategic(change));
+    // The record of a resize is believed of nobody else.
+    let params = PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let change = Patch::Strategic(change);
     match subresource {
         Some(part) => pods.patch_subresource(part, "p", &params, &change).await,
         None => pods.patch("p", &params, &change).await,

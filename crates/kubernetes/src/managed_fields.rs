@@ -1,9 +1,12 @@
-//! `metadata.managedFields`: whether this program wrote the record of an object's bounds.
+//! `metadata.managedFields`: whether this program wrote the record on an object, of its bounds or, on a
+//! Pod, of its resize.
 //!
 //! The API server notes for each field who changed it last, by the name that the writer gives
 //! itself. Anybody who may write an object may give that name, or clear the list: it tells an
 //! annotation that came with a template, a copy or a backup from one that was written here, and is
-//! no proof. What a forged record can do is what its author could write into the spec as well.
+//! no proof. What a forged record of bounds can do is what its author could write into the spec as well. A
+//! resize is a right of its own: `deploy/base/resize-record-guard.yaml` lets nobody without it write a record
+//! under this name.
 //!
 //! The list is larger than all else that is read of an object; so one bit of it is kept, and the
 //! rest is skipped while it is parsed. A list of another form claims nothing.
@@ -16,10 +19,15 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 /// The name by which the API server knows what this program writes.
 pub const MANAGER: &str = "evenkeel";
 
-/// The place of the record of bounds in the fields of one entry.
-const RECORD: [&str; 3] = ["f:metadata", "f:annotations", "f:evenkeel.dev/bounds"];
+/// The place of a record in the fields of one entry: at each step the keys that lead there. An object
+/// carries no more than one of the two.
+const RECORD: [&[&str]; 3] = [
+    &["f:metadata"],
+    &["f:annotations"],
+    &["f:evenkeel.dev/bounds", "f:evenkeel.dev/resized"],
+];
 
-/// True where one of the entries says that the record of bounds was written by [`MANAGER`].
+/// True where one of the entries says that the record was written by [`MANAGER`].
 pub(super) fn held_record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Look::Entries.deserialize(deserializer)
 }
@@ -32,7 +40,7 @@ enum Look {
     /// The name, which has to be that of the manager.
     Manager,
     /// The fields, which have to hold this path.
-    Fields(&'static [&'static str]),
+    Fields(&'static [&'static [&'static str]]),
 }
 
 impl<'de> DeserializeSeed<'de> for Look {
@@ -61,7 +69,7 @@ impl<'de> Visitor<'de> for Look {
         let mut found = self.ends();
         let inner = match self {
             Self::Entries => Self::Entry,
-            Self::Entry | Self::Manager | Self::Fields(_) => Self::Fields(&["-"]),
+            Self::Entry | Self::Manager | Self::Fields(_) => Self::Fields(&[&["-"]]),
         };
         while let Some(one) = seq.next_element_seed(inner)? {
             found |= one;
@@ -75,7 +83,7 @@ impl<'de> Visitor<'de> for Look {
             match (self, &*key) {
                 (Self::Entry, "manager") => ours = map.next_value_seed(Self::Manager)?,
                 (Self::Entry, "fieldsV1") => found = map.next_value_seed(Self::Fields(&RECORD))?,
-                (Self::Fields([step, rest @ ..]), key) if key == *step => {
+                (Self::Fields([step, rest @ ..]), key) if step.contains(&key) => {
                     found |= map.next_value_seed(Self::Fields(rest))?;
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -128,6 +136,7 @@ mod tests {
     fn the_writer_of_the_record_is_found_and_nobody_else() {
         let record =
             json!({"f:metadata": {"f:annotations": {".": {}, "f:evenkeel.dev/bounds": {}}}});
+        let resize = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
         let status = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/scaling-status": {}}},
                             "f:evenkeel.dev/bounds": {}});
         for (entries, ours) in [
@@ -140,6 +149,8 @@ mod tests {
                 json!([entry("flux", &status), entry("evenkeel", &record)]),
                 true,
             ),
+            (json!([entry("evenkeel", &resize)]), true),
+            (json!([entry("kubectl", &resize)]), false),
             (json!([entry("evenkeel-2", &record)]), false),
             (json!([entry("evenkeel", &status)]), false),
             (

@@ -38,7 +38,7 @@ pub struct Meta<L = Labels> {
     pub annotations: Annotations,
     #[serde(deserialize_with = "null_is_default")]
     pub labels: L,
-    /// True where the object carries a record of bounds that this program wrote, as far as
+    /// True where the object carries a record of bounds, or of a resize, that this program wrote, as far as
     /// `managedFields` tells ([`super::managed_fields`]).
     #[serde(
         rename = "managedFields",

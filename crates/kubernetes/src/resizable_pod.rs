@@ -12,7 +12,7 @@ use crate::annotations::RESIZED;
 use crate::meta::Meta;
 use crate::pod::{Container, ContainerStatus, Phase, Pod, ResourceRequirements};
 use crate::qos_class::QosClass;
-use crate::resize_record::{ContainerValues, ResizeRecord, UnreadableRecord};
+use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -34,9 +34,7 @@ pub struct ResizablePod {
     /// True where an annotation asks to leave the Pod alone.
     pub is_skipped: bool,
     /// What was resized before, where it was, as its annotation says.
-    pub record: Option<Result<ResizeRecord, UnreadableRecord>>,
-    /// The text of that annotation.
-    pub record_text: Option<Box<str>>,
+    pub record: Option<Result<ResizeRecord, RefusedRecord>>,
     /// Those of `spec.containers`, then those of `spec.initContainers`.
     pub containers: Vec<ResizableContainer>,
     /// What stands against any resize of it.
@@ -169,7 +167,6 @@ impl ResizablePod {
             return None;
         }
         let metadata = &pod.metadata;
-        let text = metadata.annotation(RESIZED);
         let containers = containers(pod);
         let mut seen = Self {
             namespace: pod.namespace().into(),
@@ -180,8 +177,9 @@ impl ResizablePod {
             controller: metadata.controller().map(|owner| owner.uid.as_str().into()),
             is_annotated: metadata.annotations.is_there,
             is_skipped: pod.is_skipped(),
-            record: text.map(ResizeRecord::parse),
-            record_text: text.map(Box::from),
+            record: metadata
+                .annotation(RESIZED)
+                .map(|text| record(text, metadata.holds_own_record, &containers)),
             containers,
             obstacle: None,
             resize: None,
@@ -189,6 +187,23 @@ impl ResizablePod {
         seen.obstacle = obstacle(pod, seen.class());
         seen.resize = resize(pod, &seen.containers);
         Some(seen)
+    }
+
+    /// True where it carries what Evenkeel has written of a resize, readable or not.
+    #[must_use]
+    pub fn is_resized(&self) -> bool {
+        !matches!(self.record, None | Some(Err(RefusedRecord::Foreign)))
+    }
+
+    /// True where this part of Evenkeel is to put back what was resized: by its own record, or, for one that
+    /// cannot be read, by taking that away.
+    #[must_use]
+    pub fn is_resized_by(&self, resizer: Resizer) -> bool {
+        match &self.record {
+            Some(Ok(record)) => record.by == resizer,
+            Some(Err(RefusedRecord::Unreadable)) => true,
+            None | Some(Err(RefusedRecord::Foreign)) => false,
+        }
     }
 
     /// Its class of service.
@@ -251,6 +266,21 @@ impl ResizablePod {
         metadata.annotations.is_there = self.is_annotated;
         metadata
     }
+}
+
+/// What an annotation says of these containers. Of what nobody can act on no text is kept: anybody can write a
+/// quarter of a megabyte of it.
+fn record(
+    text: &str,
+    is_own: bool,
+    containers: &[ResizableContainer],
+) -> Result<ResizeRecord, RefusedRecord> {
+    if !is_own {
+        return Err(RefusedRecord::Foreign);
+    }
+    let record = ResizeRecord::parse(text)?;
+    let is_there = |name: &str| containers.iter().any(|one| *one.name == *name);
+    Ok(record.of_containers(is_there))
 }
 
 fn containers(pod: &Pod) -> Vec<ResizableContainer> {

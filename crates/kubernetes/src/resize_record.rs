@@ -47,17 +47,28 @@ pub struct ResizeRecord {
     pub at: Timestamp,
 }
 
-/// A text that is no record, which nobody acts on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the annotation evenkeel.dev/resized is no record: {0}")]
-pub struct UnreadableRecord(Box<str>);
+/// The longest record that is read, and written. A container of the longest name takes half a kilobyte; what
+/// anybody can write into an annotation is eight times as much.
+const LONGEST: usize = 32 * 1024;
+
+/// A text that is no record of a resize, which nobody acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RefusedRecord {
+    /// Somebody else wrote it, as far as `managedFields` tells: it came with a template, a copy or a backup.
+    #[error("somebody else has written the annotation evenkeel.dev/resized")]
+    Foreign,
+    #[error("the annotation evenkeel.dev/resized cannot be read")]
+    Unreadable,
+}
 
 impl ResizeRecord {
     /// # Errors
-    /// The text is no record.
-    pub fn parse(text: &str) -> Result<Self, UnreadableRecord> {
-        let written: Written = serde_json::from_str(text)
-            .map_err(|error| UnreadableRecord(error.to_string().into()))?;
+    /// The text is no record, or longer than any.
+    pub fn parse(text: &str) -> Result<Self, RefusedRecord> {
+        if text.len() > LONGEST {
+            return Err(RefusedRecord::Unreadable);
+        }
+        let written: Written = serde_json::from_str(text).map_err(|_| RefusedRecord::Unreadable)?;
         let Written {
             by,
             original,
@@ -80,6 +91,21 @@ impl ResizeRecord {
         })
     }
 
+    /// The same of these containers alone: of others there is nothing to put back.
+    #[must_use]
+    pub fn of_containers(mut self, is_there: impl Fn(&str) -> bool) -> Self {
+        for values in [&mut self.original, &mut self.from, &mut self.to] {
+            values.retain(|name, _| is_there(name));
+        }
+        self
+    }
+
+    /// True for one that would not be read again.
+    #[must_use]
+    pub fn is_too_long(&self) -> bool {
+        self.to_string().len() > LONGEST
+    }
+
     /// True where the containers ask for what they were resized from or to, container by container: anything
     /// else is another's.
     #[must_use]
@@ -88,6 +114,21 @@ impl ResizeRecord {
             let original = self.original.get(name);
             let values = Some(values);
             original.is_none() || values == self.to.get(name) || values == self.from.get(name)
+        })
+    }
+
+    /// True where the containers ask, resource by resource, for what they were made with or for what they were
+    /// resized from or to: the API server took a part of what was to be put back, and the rest still is to be.
+    #[must_use]
+    pub fn is_partly_put_back(&self, asked: &ContainerValues) -> bool {
+        let known = [&self.original, &self.from, &self.to];
+        asked.iter().all(|(name, values)| {
+            let mut resources = values.iter();
+            let is_known = |(resource, values): (TunedResource, &Values)| {
+                let mut known = known.iter().filter_map(|known| known.get(name));
+                known.any(|known| known[resource] == *values)
+            };
+            !self.original.contains_key(name) || resources.all(is_known)
         })
     }
 

@@ -126,21 +126,14 @@ async fn resized(client: &Client, args: &Args) -> kube::Result<Vec<ResizablePod>
     loop {
         let page = api.list(&params).await?;
         let seen = page.items.iter().filter_map(resizable);
-        found.extend(seen.filter(|pod| is_tuned(pod) && is_asked_for(pod, args)));
+        found.extend(
+            seen.filter(|pod| pod.is_resized_by(Resizer::Tuning) && is_asked_for(pod, args)),
+        );
         match page.metadata.continue_.filter(|more| !more.is_empty()) {
             Some(more) => params = params.continue_token(&more),
             None => return Ok(found),
         }
     }
-}
-
-fn is_tuned(pod: &ResizablePod) -> bool {
-    let record = pod.record.as_ref();
-    record.is_some_and(|record| {
-        record
-            .as_ref()
-            .map_or(true, |one| one.by == Resizer::Tuning)
-    })
 }
 
 fn is_asked_for(pod: &ResizablePod, args: &Args) -> bool {

@@ -180,18 +180,25 @@ impl MatchersSection {
             dcgm_exporter,
             node_agent,
         } = self;
-        let mut parse = |name, text: &Option<Text>| {
-            let text = text.as_ref().map_or("", AsRef::as_ref);
-            let path = format!("metrics.prometheus.matchers.{name}");
-            check.take(&path, text.parse(), Matchers::default())
+        let mut parse = |name, text: &Option<Text>, unsaid: Matchers| match text {
+            None => unsaid,
+            Some(text) => {
+                let path = format!("metrics.prometheus.matchers.{name}");
+                check.take(&path, text.as_ref().parse(), unsaid)
+            }
         };
+        let unsaid = ExporterMatchers::default();
         ExporterMatchers {
-            all: parse("all", all),
-            node_exporter: parse("nodeExporter", node_exporter),
-            cadvisor: parse("cadvisor", cadvisor),
-            kube_state_metrics: parse("kubeStateMetrics", kube_state_metrics),
-            dcgm_exporter: parse("dcgmExporter", dcgm_exporter),
-            node_agent: parse("nodeAgent", node_agent),
+            all: parse("all", all, unsaid.all),
+            node_exporter: parse("nodeExporter", node_exporter, unsaid.node_exporter),
+            cadvisor: parse("cadvisor", cadvisor, unsaid.cadvisor),
+            kube_state_metrics: parse(
+                "kubeStateMetrics",
+                kube_state_metrics,
+                unsaid.kube_state_metrics,
+            ),
+            dcgm_exporter: parse("dcgmExporter", dcgm_exporter, unsaid.dcgm_exporter),
+            node_agent: parse("nodeAgent", node_agent, unsaid.node_agent),
         }
     }
 }

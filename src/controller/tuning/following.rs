@@ -12,7 +12,7 @@ use super::workloads::by_controller;
 use crate::cluster::ClusterState;
 use evenkeel_core::tuning::Mode;
 use evenkeel_kubernetes::annotations::TUNING_STATUS;
-use evenkeel_kubernetes::plan::resize::{Rules, put_back};
+use evenkeel_kubernetes::plan::resize::{Refusal, Rules, put_back};
 use evenkeel_kubernetes::plan::tuning::{Context, Followed, TunedWorkload, TuningStatus, follow};
 use evenkeel_kubernetes::plan::{Purpose, Write};
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
@@ -26,6 +26,16 @@ pub(super) struct Following {
     pub(super) reporter: String,
     pub(super) metrics: Metrics,
     pub(super) now: Timestamp,
+}
+
+/// What is put back of a cluster.
+#[derive(Debug, Default)]
+pub(super) struct Restored {
+    pub(super) writes: Vec<Write>,
+    /// Pods that keep what they were not made with.
+    pub(super) left: usize,
+    /// Why one of them does.
+    pub(super) why: Option<Refusal>,
 }
 
 impl Following {
@@ -133,13 +143,22 @@ impl Following {
     }
 
     /// What goes where nothing is to be left.
-    pub(super) fn restored(&self, workloads: &[TunedWorkload]) -> Vec<Write> {
+    pub(super) fn restored(&self, workloads: &[TunedWorkload]) -> Restored {
+        let mut restored = Restored::default();
         let pods = self.cluster.resized_pods();
-        let pods = pods.iter().filter(|pod| is_tuned(pod));
-        let pods = pods.filter_map(|pod| put_back(pod, self.rules, Purpose::Restore));
+        for pod in pods.iter().filter(|pod| pod.is_resized_by(Resizer::Tuning)) {
+            match put_back(pod, self.rules, Purpose::Restore) {
+                Ok(write) => restored.writes.extend(write),
+                Err(refusal) => {
+                    restored.left += 1;
+                    restored.why = Some(refusal);
+                }
+            }
+        }
         let statuses = workloads.iter();
         let statuses = statuses.filter_map(|one| TuningStatus::write(None, one, Purpose::Restore));
-        pods.chain(statuses).collect()
+        restored.writes.extend(statuses);
+        restored
     }
 }
 
@@ -149,13 +168,4 @@ fn is_resized(pod: &ResizablePod) -> bool {
     record.is_some_and(|record| {
         record.by == Resizer::Tuning && !record.marks.left && !record.is_put_back(&pod.values())
     })
-}
-
-/// True for a Pod that tuning has resized, or whose record nobody can read.
-fn is_tuned(pod: &ResizablePod) -> bool {
-    match &pod.record {
-        Some(Ok(record)) => record.by == Resizer::Tuning,
-        Some(Err(_)) => true,
-        None => false,
-    }
 }

@@ -1,5 +1,5 @@
-//! Writes: the leader, the kill switch, the policy that guards the writes, and the job that puts back
-//! what nobody holds any more.
+//! Writes: the leader, the kill switch, the policies that guard the writes and the records of resizes, and the job
+//! that puts back what nobody holds any more.
 
 use jiff::SignedDuration;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -21,6 +21,7 @@ const SKEW: SignedDuration = SignedDuration::from_secs(5);
 const LEADER: &str = "leader";
 const SWITCH: &str = "kill-switch";
 const GUARD: &str = "write-guard";
+const RECORD_GUARD: &str = "resize-record-guard";
 const CLEAN_UP: &str = "clean-up";
 /// Age of its last success from which the clean-up, which runs every ten minutes, is in trouble.
 const CLEAN_UP_DUE: SignedDuration = SignedDuration::from_hours(1);
@@ -165,6 +166,26 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
             GUARD,
             "nothing narrows what Evenkeel may patch on nodes, namespaces, HPAs and workloads",
             "kubectl apply -f deploy/base/write-guard.yaml",
+        )
+    }])
+}
+
+/// What keeps others from writing in Evenkeel's name what a Pod was resized from.
+pub(super) fn record_guard(evidence: &Evidence<'_>) -> Found {
+    // By no right of a ServiceAccount.
+    if outside::address(evidence).is_some() {
+        return Ok(Vec::new());
+    }
+    let seen = &evidence.seen.record_guard;
+    let binding = seen.look(RECORD_GUARD, "what guards the records of resizes")?;
+    Ok(vec![if binding.is_some_and(denies) {
+        let what = "who may not resize a Pod cannot have it resized by a record";
+        Finding::ok(RECORD_GUARD, what)
+    } else {
+        Finding::warning(
+            RECORD_GUARD,
+            "whoever may write a Pod may have Evenkeel resize it, by a record in its name",
+            "kubectl apply -f deploy/base/resize-record-guard.yaml",
         )
     }])
 }

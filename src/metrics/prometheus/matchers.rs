@@ -2,12 +2,17 @@
 //!
 //! Metric names are nobody's: whoever is scraped can expose `node_cpu_seconds_total` with the label
 //! of any node. What he cannot choose is what the scrape job sets, so the built-in queries take
-//! matchers for each exporter that they read.
+//! matchers for each exporter that they read. How the jobs of other people's exporters are called is the
+//! operator's to say; that of Evenkeel's own agents is known.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::selectors::with_matcher;
+
+/// The jobs of the agents, as the manifests and the documentation name them: the Prometheus operator puts the
+/// namespace of the PodMonitor before.
+const AGENTS: &str = r#"job=~"(.+/)?evenkeel-agent""#;
 
 /// Matchers as they stand between the braces of a selector; empty for none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,6 +25,14 @@ pub struct Matchers(Box<str>);
      such as job=\"node-exporter\",cluster=~\"a|b\""
 )]
 pub struct MatchersError(pub String);
+
+impl Matchers {
+    /// The series of Evenkeel's agents, where nothing else is said of them.
+    #[must_use]
+    pub fn of_agents() -> Self {
+        Self(AGENTS.into())
+    }
+}
 
 impl FromStr for Matchers {
     type Err = MatchersError;
@@ -74,7 +87,7 @@ impl fmt::Display for Matchers {
 }
 
 /// Matchers for the exporters that the built-in queries read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExporterMatchers {
     /// For all of them, such as the cluster's own label in a Prometheus of several.
     pub all: Matchers,
@@ -88,6 +101,19 @@ pub struct ExporterMatchers {
     pub dcgm_exporter: Matchers,
     /// `$agent`: Evenkeel's own agents.
     pub node_agent: Matchers,
+}
+
+impl Default for ExporterMatchers {
+    fn default() -> Self {
+        Self {
+            all: Matchers::default(),
+            node_exporter: Matchers::default(),
+            cadvisor: Matchers::default(),
+            kube_state_metrics: Matchers::default(),
+            dcgm_exporter: Matchers::default(),
+            node_agent: Matchers::of_agents(),
+        }
+    }
 }
 
 impl ExporterMatchers {

@@ -1,8 +1,9 @@
 //! Queries to Prometheus, each for all nodes or all Pods at once.
 //!
 //! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage. Disk I/O is
-//! also told by Evenkeel's own agent on each node, where there is one: of Pods before cAdvisor, which many
-//! clusters scrape without it, and of nodes where no node_exporter tells anything.
+//! also told by Evenkeel's own agent on each node, where there is one: of Pods beside cAdvisor, which many
+//! clusters scrape without it, and of nodes where no node_exporter tells anything. Of both the larger counts, so
+//! that nobody who speaks of a Pod makes it look idle.
 //! Each aggregates by `max` over the labels that name a device or container before it adds up,
 //! so that an exporter scraped by two jobs, or a replicated Prometheus, does not count twice.
 //! Placeholders are filled in: `$window`, the span that rates are taken over, `$node`, the labels
@@ -120,9 +121,10 @@ const POD_NETWORK: &str = "sum by (namespace, pod) (\
      unless on (namespace, pod) kube_pod_info{$state,host_network=\"true\"}";
 
 const POD_DISK_IO: &str = concat!(
-    "sum by (namespace, pod) (\
+    "max by (namespace, pod) (label_replace(sum by (namespace, pod) (\
      max by (namespace, pod, device) (rate(evenkeel_pod_disk_read_bytes_total{$agent}[$window])) \
-     + max by (namespace, pod, device) (rate(evenkeel_pod_disk_written_bytes_total{$agent}[$window]))) \
+     + max by (namespace, pod, device) (rate(evenkeel_pod_disk_written_bytes_total{$agent}[$window]))), \
+     \"by\", \"agent\", \"\", \"\") \
      or sum by (namespace, pod) (max by (namespace, pod, container, device) \
      (rate(container_fs_reads_bytes_total{",
     containers!(),
@@ -133,7 +135,7 @@ const POD_DISK_IO: &str = concat!(
     containers!(),
     ",device=~\"(/dev/)?(",
     disk!(),
-    ")\"}[$window])))"
+    ")\"}[$window]))))"
 );
 
 const POD_DISK: &str = concat!(

@@ -15,7 +15,9 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::qos_class::QosClass;
 use crate::resizable_pod::{ContainerPlace, Obstacle, ResizablePod, ResizePhase};
-use crate::resize_record::{ContainerValues, Marks, ResizeRecord, Resizer, differences};
+use crate::resize_record::{
+    ContainerValues, Marks, RefusedRecord, ResizeRecord, Resizer, differences,
+};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -60,12 +62,16 @@ pub enum Refusal {
     },
     #[error("its class of service would change from {} to {}", .0.as_str(), .1.as_str())]
     ClassChanges(QosClass, QosClass),
+    #[error("the API server takes no lower memory limit of container {0} while that runs")]
+    MemoryLimitStays(Box<str>),
     #[error("somebody else has changed its resources since they were last resized")]
     ChangedByOthers,
     #[error("another part of Evenkeel has resized it")]
     ResizedOtherwise,
-    #[error("what it was resized from cannot be read")]
-    UnreadableRecord,
+    #[error(transparent)]
+    Record(#[from] RefusedRecord),
+    #[error("it has too many containers for a record of what they were resized from")]
+    TooManyContainers,
     #[error("such a resize of it has failed, and is not asked for again before {0}")]
     Rests(Timestamp),
 }
@@ -84,9 +90,12 @@ impl Refusal {
             Self::Restarts { .. } => "WouldRestart",
             Self::AboveLimit { .. } => "RequestAboveLimit",
             Self::ClassChanges(..) => "ClassWouldChange",
+            Self::MemoryLimitStays(_) => "MemoryLimitStays",
             Self::ChangedByOthers => "ChangedByOthers",
             Self::ResizedOtherwise => "ResizedOtherwise",
-            Self::UnreadableRecord => "UnreadableRecord",
+            Self::TooManyContainers => "TooManyContainers",
+            Self::Record(RefusedRecord::Foreign) => "ForeignRecord",
+            Self::Record(RefusedRecord::Unreadable) => "UnreadableRecord",
             Self::Rests(_) => "Rests",
         }
     }
@@ -275,7 +284,7 @@ fn of_version(pod: &ResizablePod) -> ConditionalPatch {
 /// The record of a resize to these values, on top of the one that stands.
 ///
 /// # Errors
-/// What stands there is another's.
+/// What stands there is another's, or the record would be too long to be read.
 pub fn record(
     pod: &ResizablePod,
     by: Resizer,
@@ -299,24 +308,28 @@ pub fn record(
         .collect();
     let mut to = from.clone();
     to.extend(changes.iter().map(|(name, values)| (name.clone(), *values)));
-    Ok(ResizeRecord {
+    let record = ResizeRecord {
         by,
         original,
         from,
         to,
         marks,
         at: now,
-    })
+    };
+    if record.is_too_long() {
+        return Err(Refusal::TooManyContainers);
+    }
+    Ok(record)
 }
 
 /// The record that stands, where it is that of this resizer and tells what the Pod has.
 ///
 /// # Errors
-/// It is another's, or cannot be read, or somebody has changed the resources since.
+/// It is another's or somebody else's, or cannot be read, or somebody has changed the resources since.
 pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Refusal> {
     match &pod.record {
         None => Ok(None),
-        Some(Err(_)) => Err(Refusal::UnreadableRecord),
+        Some(Err(refused)) => Err((*refused).into()),
         Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
         Some(Ok(record)) if record.marks.left || !record.explains(&pod.values()) => {
             Err(Refusal::ChangedByOthers)
@@ -332,40 +345,53 @@ pub fn annotate(
     record: Option<&ResizeRecord>,
     purpose: Purpose,
 ) -> Option<Write> {
-    let text = record.map(ToString::to_string);
-    let found = pod.record_text.as_deref();
-    if text.as_deref() == found {
+    let found = pod.record.as_ref();
+    let is_so = match (record, found) {
+        (None, None) => true,
+        (Some(record), Some(Ok(found))) => record == found,
+        _ => false,
+    };
+    if is_so {
         return None;
     }
     let mut patch = of_version(pod);
-    patch.annotate(RESIZED, found.is_some(), text);
+    patch.annotate(RESIZED, found.is_some(), record.map(ToString::to_string));
     let operation = Operation::Conditional(patch);
     Some(Write::new(purpose, object(pod), operation))
 }
 
 /// The write that puts a Pod back to what it was made with: its resources first, the record once they
-/// stand. A Pod that somebody else has resized since only loses the record, and so does one that cannot be
-/// resized any more.
-#[must_use]
-pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Write> {
-    let is_over = match &pod.record {
-        None => return None,
-        Some(Err(_)) => true,
-        Some(Ok(record)) => {
-            let has = pod.values();
-            record.marks.left || record.is_put_back(&has) || !record.explains(&has)
-        }
+/// stand. A Pod that somebody else has resized since only loses the record. What somebody else wrote stays where
+/// it is.
+///
+/// # Errors
+/// Something of it cannot be asked for, and why. The record stays, which is the only memory of what there was.
+pub fn put_back(
+    pod: &ResizablePod,
+    rules: Rules,
+    purpose: Purpose,
+) -> Result<Option<Write>, Refusal> {
+    let record = match &pod.record {
+        None | Some(Err(RefusedRecord::Foreign)) => return Ok(None),
+        Some(Err(RefusedRecord::Unreadable)) => return Ok(annotate(pod, None, purpose)),
+        Some(Ok(record)) => record,
     };
-    if is_over {
-        return annotate(pod, None, purpose);
+    let asked = pod.values();
+    let is_ours = record.explains(&asked) || record.is_partly_put_back(&asked);
+    if record.marks.left || record.is_put_back(&asked) || !is_ours {
+        return Ok(annotate(pod, None, purpose));
     }
-    let record = pod
-        .record
-        .as_ref()
-        .and_then(|record| record.as_ref().ok())?;
-    let resized = withdraw(pod, &record.original, rules, purpose);
-    let resized = resized.ok().flatten();
-    resized.or_else(|| annotate(pod, None, purpose))
+    let resized = withdraw(pod, &record.original, rules, purpose)?;
+    if resized.is_some() {
+        return Ok(resized);
+    }
+    // Nothing else of what is to be asked for is left out.
+    let is_left = |(name, values): &(&Box<str>, &CpuMemory<Values>)| {
+        let original = record.original.get(*name);
+        original.is_some_and(|original| original != *values)
+    };
+    let left = asked.iter().find(is_left).map(|(name, _)| name.clone());
+    Err(Refusal::MemoryLimitStays(left.unwrap_or_default()))
 }
 
 /// The Pod as writes name it.

@@ -12,12 +12,12 @@ mod rescue;
 mod status;
 mod workload;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::resize::{Refusal, annotate, check, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
-use crate::resize_record::{ContainerValues, ResizeRecord, Resizer};
+use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
 use evenkeel_core::tuning::Mode;
 
 pub use context::Context;
@@ -80,7 +80,9 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
         return undo(pod, context);
     }
     match own(pod, Resizer::Tuning) {
-        Ok(None) | Err(Refusal::ResizedOtherwise) => Followed::default(),
+        Ok(None) | Err(Refusal::ResizedOtherwise | Refusal::Record(RefusedRecord::Foreign)) => {
+            Followed::default()
+        }
         Ok(Some(record)) => {
             match rescue(pod, record, context) {
                 Some(rescue) => Followed::of(annotate(pod, Some(&rescue), Purpose::Resize))
@@ -96,6 +98,9 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 /// Leaves a Pod to whoever has changed it, for as long as it lives: nobody puts anything back, and nothing is
 /// decided on it. A record that nobody can read goes.
 fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followed {
+    if let Some(stands) = stands_partly(pod) {
+        return Followed::of(annotate(pod, Some(&stands), Purpose::Resize));
+    }
     let left = match &pod.record {
         Some(Ok(record)) if record.marks.left => return Followed::default(),
         Some(Ok(record)) => {
@@ -109,18 +114,35 @@ fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followe
     Followed::of(write).telling(pod, Told::LeftAlone(refusal), context)
 }
 
+/// The record of a Pod that was put back as far as the API server took it, and is tuned again since: what it has
+/// now is where it goes on from, and what it was made with is kept.
+fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
+    let record = pod.record.as_ref()?.as_ref().ok()?;
+    let asked = pod.values();
+    if record.marks.left || !record.is_partly_put_back(&asked) {
+        return None;
+    }
+    let mut stands = asked;
+    stands.retain(|name, _| record.original.contains_key(name));
+    Some(ResizeRecord {
+        from: stands.clone(),
+        to: stands,
+        ..record.clone()
+    })
+}
+
 /// Puts a Pod back where nobody asks for tuning any more.
 #[must_use]
 pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
-    let is_another = |record: &ResizeRecord| record.by != Resizer::Tuning;
-    if pod
-        .record
-        .as_ref()
-        .is_some_and(|record| record.as_ref().is_ok_and(is_another))
-    {
+    if !pod.is_resized_by(Resizer::Tuning) {
         return Followed::default();
     }
-    let write = put_back(pod, context.rules, Purpose::Resize);
+    let write = match put_back(pod, context.rules, Purpose::Resize) {
+        Ok(write) => write,
+        Err(refusal) => {
+            return Followed::default().telling(pod, Told::NotPutBack(refusal), context);
+        }
+    };
     let is_resize = write
         .as_ref()
         .is_some_and(|write| write.target.subresource.is_some());
@@ -137,7 +159,7 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
     let Some(under_way) = &pod.resize else {
         return Followed::of(settle(pod, record));
     };
-    let since = under_way.since.unwrap_or(record.at).max(record.at);
+    let since = since(under_way.since, record.at, context);
     let age = context.now.duration_since(since);
     let pending = PendingResize {
         pod: pod.name.to_string(),
@@ -173,6 +195,15 @@ fn settle(pod: &ResizablePod, record: &ResizeRecord) -> Option<Write> {
         ..record.clone()
     };
     annotate(pod, (!is_over).then_some(&settled), Purpose::Resize)
+}
+
+/// Since when a resize waits: since it was decided, or since kubelet says so. A decision that is still to come was
+/// dated by a clock that is wrong and says nothing; with nothing else to go by, it has been long enough.
+fn since(told: Option<Timestamp>, decided: Timestamp, context: &Context<'_>) -> Timestamp {
+    let decided = Some(decided).filter(|at| context.now.duration_since(*at) > -UNASKED);
+    let long_ago = context.now.checked_sub(context.withdraw_after);
+    told.max(decided)
+        .unwrap_or_else(|| long_ago.unwrap_or(context.now))
 }
 
 /// True for what a user would want to know of before it is withdrawn.
@@ -213,7 +244,7 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
     };
     let waited = context.now.duration_since(record.at);
     match write {
-        Ok(Some(write)) if waited < UNASKED => {
+        Ok(Some(write)) if waited.abs() < UNASKED => {
             Followed::of(Some(write)).telling(pod, Told::Resized(record.clone()), context)
         }
         // The API server has refused it, or the rules leave nothing of it: what stands is what there is.

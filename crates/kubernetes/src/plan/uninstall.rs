@@ -218,10 +218,12 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
     if kind == Kind::Pod {
         // All else on it was written at admission, and goes with it. Who takes the record of a resize away
         // has put its resources back before.
+        let read: Meta = Meta::deserialize(metadata).unwrap_or_default();
         let is_out = metadata["labels"][POD_STATE].is_string();
-        let resized = keys().any(|key| key == RESIZED).then_some(RESIZED);
+        let is_resized = read.holds_own_record && read.annotation(RESIZED).is_some();
+        let resized = is_resized.then_some(RESIZED);
         return Traces {
-            annotations: costs(metadata).into_iter().chain(resized).collect(),
+            annotations: costs(&read).into_iter().chain(resized).collect(),
             label: is_out.then_some(POD_STATE),
             shut: shut(object, now),
             ..Traces::default()
@@ -255,9 +257,8 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
 }
 
 /// The annotations of a Pod about the cost of its deletion that are Evenkeel's.
-fn costs(metadata: &Value) -> Vec<&'static str> {
-    let read: Meta = Meta::deserialize(metadata).unwrap_or_default();
-    let mark = removable_pod::Mark::of(&read.annotations);
+fn costs(metadata: &Meta) -> Vec<&'static str> {
+    let mark = removable_pod::Mark::of(&metadata.annotations);
     let own = mark.own.is_some().then_some(DELETION_COST);
     let cost = own.filter(|_| mark.cost.is_some() && !mark.is_users());
     own.into_iter()
@@ -419,9 +420,15 @@ mod tests {
 
     #[test]
     fn the_record_of_a_resize_goes_at_the_end_and_where_no_leader_is_left() {
-        let pod = json!({"metadata": {"name": "p", "uid": "u", "annotations": {
-            RESIZED: "{}", "evenkeel.dev/profile": "io"}}});
+        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
+        let by = |manager: &str| {
+            json!({"metadata": {"name": "p", "uid": "u",
+                "annotations": {RESIZED: "{}", "evenkeel.dev/profile": "io"},
+                "managedFields": [{"manager": manager, "fieldsV1": fields}]}})
+        };
+        let (pod, copied) = (by(MANAGER), by("kubectl"));
         let now = Timestamp::UNIX_EPOCH;
+        assert!(traces(Kind::Pod, &copied, now).is_clean(), "it is theirs");
         let found = traces(Kind::Pod, &pod, now);
         assert_eq!((found.annotations, found.own), (vec![RESIZED], vec![]));
         for (extent, is_due) in [

@@ -1,11 +1,19 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::managed_fields::MANAGER;
 
-/// A running Pod with one container `app` of these resources, as kubelet tells it.
+/// What the API server notes of a Pod on which Evenkeel has written the record of a resize.
+pub(crate) fn written_by(manager: &str) -> Value {
+    let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
+    json!([{"manager": manager, "fieldsV1": fields}])
+}
+
+/// A running Pod with one container `app` of these resources, as kubelet tells it, on which Evenkeel writes.
 pub(crate) fn running(resources: &Value) -> Value {
     json!({
-        "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7"},
+        "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7",
+            "managedFields": written_by(MANAGER)},
         "spec": {"nodeName": "a", "containers": [{"name": "app", "resources": resources}]},
         "status": {"phase": "Running", "containerStatuses": [
             {"name": "app", "resources": resources, "allocatedResources": resources["requests"]}]}
@@ -121,4 +129,31 @@ fn what_has_ended_or_goes_is_left_out() {
         let pod: Pod = serde_json::from_value(pod).unwrap();
         assert_eq!(ResizablePod::of(&pod), None);
     }
+}
+
+/// An annotation holds a quarter of a megabyte, of which every replica would keep ten times as much of each Pod.
+#[test]
+fn endless_records_are_neither_read_nor_kept() {
+    let names = |count: usize| -> Value {
+        let names = (0..count).map(|number| (format!("{number:x}"), json!({})));
+        names.collect::<serde_json::Map<_, _>>().into()
+    };
+    let annotated = |others: usize| {
+        let mut original = names(others);
+        original["app"] = burstable();
+        let record = json!({"by": "tuning", "original": original, "from": {"app": burstable()},
+            "to": {"app": burstable()}, "at": "2026-01-01T00:00:00Z"});
+        let mut pod = running(&burstable());
+        pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
+        of(pod)
+    };
+    let short = annotated(2_000).record.unwrap().unwrap();
+    let kept: Vec<_> = short.original.keys().map(|name| &**name).collect();
+    assert_eq!(kept, ["app"], "the Pod has no other container");
+    let long = annotated(25_000);
+    assert_eq!(long.record, Some(Err(RefusedRecord::Unreadable)));
+    assert!(
+        long.is_resized_by(Resizer::Tuning),
+        "it is taken away at the end"
+    );
 }

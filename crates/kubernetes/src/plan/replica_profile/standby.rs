@@ -63,7 +63,9 @@ pub(super) fn write(
     let standing = resize::own(&pod, Resizer::Standby);
     if state != PodState::Standby {
         standing.ok()??;
-        return resize::put_back(&pod, RULES, Purpose::Resize);
+        return resize::put_back(&pod, RULES, Purpose::Resize)
+            .ok()
+            .flatten();
     }
     match standing {
         Err(_) => None,
@@ -127,8 +129,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::managed_fields::MANAGER;
     use crate::plan::conditional::apply;
     use crate::plan::write::Operation;
+    use crate::resizable_pod::tests::written_by;
 
     fn now() -> Timestamp {
         "2026-11-25T12:00:00Z".parse().unwrap()
@@ -137,7 +141,8 @@ mod tests {
     /// A running Pod whose containers have these resources.
     fn written(resources: &Value) -> Value {
         json!({
-            "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "5"},
+            "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "5",
+                "managedFields": written_by(MANAGER)},
             "spec": {"nodeName": "a", "containers": [{"name": "web", "resources": resources}]},
             "status": {"phase": "Running", "conditions": [], "containerStatuses": [
                 {"name": "web", "resources": resources, "allocatedResources": resources["requests"]}]},

@@ -1,8 +1,9 @@
 use serde_json::json;
 
 use super::*;
+use crate::managed_fields::MANAGER;
 use crate::plan::conditional::apply;
-use crate::resizable_pod::tests::{of, running};
+use crate::resizable_pod::tests::{of, running, written_by};
 
 const RULES: Rules = Rules {
     may_restart: false,
@@ -186,14 +187,18 @@ fn resized(change: &Value) -> Value {
 #[test]
 fn what_was_resized_is_put_back_and_leaves_nothing() {
     let mut pod = resized(&json!({"limits": {"cpu": "900m", "memory": "500Mi"}}));
-    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore)
+        .unwrap()
+        .unwrap();
     assert_eq!(write.target.subresource.as_deref(), Some("resize"));
     pod = patched(pod, &write);
     assert_eq!(pod["spec"]["containers"][0]["resources"], burstable());
-    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore).unwrap();
+    let write = put_back(&of(pod.clone()), RULES, Purpose::Restore)
+        .unwrap()
+        .unwrap();
     pod = patched(pod, &write);
     assert_eq!(pod["metadata"]["annotations"], json!({}));
-    assert_eq!(put_back(&of(pod), RULES, Purpose::Restore), None);
+    assert_eq!(put_back(&of(pod), RULES, Purpose::Restore), Ok(None));
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn what_somebody_else_has_resized_since_is_left_to_them() {
     pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("700m");
     let seen = of(pod.clone());
     assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::ChangedByOthers));
-    let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
+    let write = put_back(&seen, RULES, Purpose::Restore).unwrap().unwrap();
     let after = patched(pod.clone(), &write);
     assert_eq!(after["spec"], pod["spec"]);
     assert_eq!(after["metadata"]["annotations"], json!({}));
@@ -231,7 +236,94 @@ fn a_record_that_cannot_be_read_is_acted_on_by_nobody_and_taken_away_at_the_end(
     let mut pod = running(&burstable());
     pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": "yes"});
     let seen = of(pod.clone());
-    assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::UnreadableRecord));
-    let write = put_back(&seen, RULES, Purpose::Restore).unwrap();
+    assert_eq!(
+        own(&seen, Resizer::Tuning),
+        Err(RefusedRecord::Unreadable.into())
+    );
+    let write = put_back(&seen, RULES, Purpose::Restore).unwrap().unwrap();
     assert_eq!(patched(pod, &write)["metadata"]["annotations"], json!({}));
+}
+
+/// A record that would have 64 cores put back is believed of nobody but Evenkeel, and left where it is.
+#[test]
+fn a_forged_record_is_acted_on_by_nobody() {
+    let mut pod = running(&burstable());
+    let mut large = burstable();
+    large["limits"]["cpu"] = json!("64");
+    let record = json!({"by": "tuning", "original": {"app": large}, "from": {"app": burstable()},
+        "to": {"app": burstable()}, "at": "2026-01-01T00:00:00Z"});
+    pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
+    let believed = put_back(&of(pod.clone()), RULES, Purpose::Restore)
+        .unwrap()
+        .unwrap();
+    assert_eq!(believed.target.subresource.as_deref(), Some("resize"));
+    for written in [written_by("kubectl-annotate"), json!([]), json!(null)] {
+        pod["metadata"]["managedFields"] = written;
+        let seen = of(pod.clone());
+        for by in [Resizer::Tuning, Resizer::Standby] {
+            assert_eq!(own(&seen, by), Err(RefusedRecord::Foreign.into()));
+            assert!(!seen.is_resized_by(by) && !seen.is_resized());
+        }
+        assert_eq!(put_back(&seen, RULES, Purpose::Restore), Ok(None));
+        let change = wanted(&seen, &json!({"limits": {"cpu": "900m"}}));
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        let begun = super::record(&seen, Resizer::Tuning, &change, now);
+        assert_eq!(begun, Err(RefusedRecord::Foreign.into()));
+    }
+    pod["metadata"]["managedFields"] = written_by(MANAGER);
+    assert!(of(pod).is_resized_by(Resizer::Tuning));
+}
+
+#[test]
+fn no_record_is_written_that_would_not_be_read() {
+    let mut pod = running(&burstable());
+    let containers =
+        (0..200).map(|number| json!({"name": format!("{number:063}"), "resources": burstable()}));
+    pod["spec"]["containers"] = containers.collect();
+    let seen = of(pod);
+    let raised = |values: &CpuMemory<Values>| {
+        let mut values = *values;
+        values.cpu.limit = Some(Amount::new(900));
+        values
+    };
+    let all = seen.values();
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let of_all = all
+        .iter()
+        .map(|(name, values)| (name.clone(), raised(values)));
+    let begun = record(&seen, Resizer::Tuning, &of_all.collect(), now);
+    assert_eq!(begun, Err(Refusal::TooManyContainers));
+    let one = all
+        .iter()
+        .take(1)
+        .map(|(name, values)| (name.clone(), raised(values)));
+    let begun = record(&seen, Resizer::Tuning, &one.collect(), now).unwrap();
+    assert_eq!(ResizeRecord::parse(&begun.to_string()), Ok(begun));
+}
+
+/// The record is the only memory of what a Pod was made with: it stays until that is asked for.
+#[test]
+fn what_cannot_be_put_back_keeps_its_record_and_is_an_error() {
+    let old = Rules {
+        may_lower_memory_limits: false,
+        ..RULES
+    };
+    let memory = resized(&json!({"limits": {"memory": "600Mi"}}));
+    let refused = put_back(&of(memory.clone()), old, Purpose::Restore);
+    assert_eq!(refused, Err(Refusal::MemoryLimitStays("app".into())));
+    let mut both = resized(&json!({"limits": {"cpu": "900m", "memory": "600Mi"}}));
+    let write = put_back(&of(both.clone()), old, Purpose::Restore);
+    both = patched(both, &write.unwrap().unwrap());
+    let limits = json!({"cpu": "600m", "memory": "600Mi"});
+    assert_eq!(both["spec"]["containers"][0]["resources"]["limits"], limits);
+    let refused = put_back(&of(both.clone()), old, Purpose::Restore);
+    assert_eq!(refused, Err(Refusal::MemoryLimitStays("app".into())));
+    // A newer API server takes the rest.
+    let write = put_back(&of(both.clone()), RULES, Purpose::Restore);
+    both = patched(both, &write.unwrap().unwrap());
+    assert_eq!(both["spec"]["containers"][0]["resources"], burstable());
+    let mut stopped = memory;
+    stopped["status"]["containerStatuses"] = json!([{"name": "app"}]);
+    let refused = put_back(&of(stopped), RULES, Purpose::Restore);
+    assert_eq!(refused, Err(Obstacle::NodeWithoutSupport.into()));
 }

@@ -30,6 +30,8 @@ pub enum Told {
     PutBack,
     /// The memory that it was made with is asked for again, since a container lacked it.
     MemoryPutBack,
+    /// What it was made with, or a part of that, cannot be asked for.
+    NotPutBack(Refusal),
 }
 
 impl Told {
@@ -48,6 +50,7 @@ impl Told {
             Self::LeftAlone(_) => "ResizedByOthers",
             Self::PutBack => "ResourcesPutBack",
             Self::MemoryPutBack => "MemoryPutBack",
+            Self::NotPutBack(_) => "ResourcesNotPutBack",
         }
     }
 
@@ -83,6 +86,9 @@ impl Told {
                 "a container was killed for want of memory, or ends whenever it starts: it gets \
                  the memory again that it was made with, and keeps it"
                     .to_owned()
+            }
+            Self::NotPutBack(refusal) => {
+                format!("it keeps resources that it was not made with: {refusal}")
             }
         }
     }

@@ -396,3 +396,78 @@ fn an_event_says_what_changes() {
         "resized by what it uses: app limits.cpu 600m to 900m"
     );
 }
+
+#[test]
+fn a_record_that_somebody_else_wrote_is_followed_in_no_mode() {
+    let mut life = Life::new();
+    life.begin(900, 0);
+    life.pod["metadata"]["managedFields"][0]["manager"] = json!("kubectl-annotate");
+    for mode in Mode::ALL {
+        let followed = follow(&life.seen(), &context(mode, 15));
+        assert_eq!(followed, Followed::default(), "{mode:?}");
+    }
+}
+
+#[test]
+fn what_the_api_server_puts_back_in_part_is_told_and_goes_on_from_there() {
+    let old = |mode, second| {
+        let mut context = context(mode, second);
+        context.rules.may_lower_memory_limits = false;
+        context
+    };
+    let made = json!({"requests": {"cpu": "300m"}, "limits": {"cpu": "600m", "memory": "400Mi"}});
+    let mut life = Life::new();
+    life.pod = running(&made);
+    let seen = life.seen();
+    let mut values = seen.values();
+    let raised = values.get_mut("app").unwrap();
+    raised.cpu.limit = Some(Amount::new(900));
+    raised.memory.limit = Some(Amount::new(600 << 20));
+    let write = begin(&seen, &values, &old(Mode::On, 0)).unwrap().unwrap();
+    life.make(&write);
+    life.follow(Mode::On, 15);
+    life.kubelet_does_it();
+    let undone = |life: &mut Life, second| {
+        let Followed { writes, told, .. } = follow(&life.seen(), &old(Mode::Off, second));
+        for write in writes
+            .iter()
+            .filter(|write| write.purpose == Purpose::Resize)
+        {
+            life.make(write);
+        }
+        life.kubelet_does_it();
+        told.map(|told| told.reason())
+    };
+    assert_eq!(undone(&mut life, 30), Some("ResourcesPutBack"));
+    assert_eq!(undone(&mut life, 45), Some("ResourcesNotPutBack"));
+    assert_eq!((life.limit(), life.is_marked()), ("600m", true));
+    // Where it is tuned again, what it was made with is not lost.
+    assert_eq!(life.follow(Mode::On, 60), None);
+    assert_eq!(life.follow(Mode::On, 75), None);
+    let record = life.seen().record.unwrap().unwrap();
+    let memory = |values: &ContainerValues| values["app"].memory.limit.unwrap().get() >> 20;
+    assert_eq!(
+        [
+            memory(&record.original),
+            memory(&record.from),
+            memory(&record.to)
+        ],
+        [400, 600, 600]
+    );
+    assert_eq!(life.follow(Mode::Off, 90), Some("ResourcesPutBack"));
+    let limits = &life.pod["spec"]["containers"][0]["resources"]["limits"];
+    assert_eq!(limits["memory"], "400Mi");
+}
+
+#[test]
+fn a_resize_that_a_clock_ahead_has_dated_is_withdrawn_like_any_other() {
+    let mut life = Life::new();
+    life.begin(900, 86_400);
+    // Nobody would ever have asked for it.
+    assert_eq!(life.follow(Mode::On, 15), Some("ResizeRefused"));
+    life.begin(900, 86_400);
+    life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("900m");
+    life.kubelet_says("Deferred", 20);
+    assert_eq!(life.follow(Mode::On, 30), Some("ResizeDeferred"));
+    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
+}
