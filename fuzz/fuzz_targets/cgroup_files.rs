@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel_cgroup::{IoMax, Limit, Mounts, disk_stat, io_stat, plan, pressure};
+use evenkeel_cgroup::{IoMax, Limit, Mounts, Sides, disk_stat, io_stat, plan, pressure};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -23,8 +23,11 @@ fuzz_target!(|text: &str| {
     };
     // Each line that is made of it is read as it was.
     for (device, limit) in &present.0 {
-        let line = limit.line(*device);
-        assert_eq!(line.parse::<IoMax>().map(|read| read.of(*device)), Ok(*limit));
+        let line = limit.line(*device, Sides::Both);
+        assert_eq!(
+            line.parse::<IoMax>().map(|read| read.of(*device)),
+            Ok(*limit)
+        );
     }
     // All of it one's own and none of it wanted: each limit is taken away, once.
     let own = present.0.iter();
@@ -33,5 +36,10 @@ fuzz_target!(|text: &str| {
         .collect();
     let undone = plan(&BTreeMap::new(), &present, &own);
     assert_eq!(undone.changes.len(), present.0.len());
-    assert!(undone.changes.iter().all(|change| change.limit == Limit::NONE));
+    assert!(
+        undone
+            .changes
+            .iter()
+            .all(|change| change.limit == Limit::NONE)
+    );
 });

@@ -267,8 +267,12 @@ impl Limiter {
     /// Makes one change; false where the Pod has ended since.
     fn change(&mut self, wanted: &Wanted<'_>, change: &Change) -> Result<bool, LimiterError> {
         let Wanted { uid, cgroup, .. } = wanted;
-        let Change { device, limit } = change;
-        let line = limit.line(*device);
+        let Change {
+            device,
+            limit,
+            sides,
+        } = change;
+        let line = limit.line(*device, *sides);
         match self.host.limit(cgroup, &line) {
             Ok(()) => self.record.stands(uid, *device, *limit),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.host.has(cgroup) => {

@@ -23,7 +23,7 @@ section! {
 }
 
 /// Five samples of a minute have to be new between two turns of a node.
-const LEAST_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
+const LEAST_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 impl TuningSection {
     pub(super) fn check(&self, check: &mut Checker) -> Settings {
@@ -38,7 +38,7 @@ impl TuningSection {
         let given = interval;
         let interval = check.duration("tuning.interval", given);
         if interval.is_positive() && interval < LEAST_INTERVAL {
-            let accepted = "a minute or more, such as 10m";
+            let accepted = "five minutes or more, such as 10m";
             check.refuse_value("tuning.interval", given.as_ref(), accepted);
         }
         let elasticity = Elasticity::new(elasticity.0);

@@ -5,6 +5,7 @@
 //! whoever takes over, which takes five minutes. Scaling comes first: a workload is left alone while its
 //! replicas have changed of late, or a forecast asks for others.
 
+mod candidates;
 mod deciding;
 mod following;
 mod in_time;
@@ -237,7 +238,7 @@ impl Tuning {
             return;
         }
         let namespaces: Vec<&str> = namespaces.into_iter().collect();
-        match containers.usage(&namespaces, now).await {
+        match containers.usage(&namespaces).await {
             Ok(usage) => {
                 self.metrics.sampled(usage.len());
                 memory.take_samples(&usage, &by_name);
@@ -249,7 +250,7 @@ impl Tuning {
         }
     }
 
-    /// What LimitRanges and quotas leave, where this installation may read them.
+    /// What LimitRanges and quotas leave, and who else changes Pods, where this installation may read them.
     async fn limits(
         &self,
         memory: &mut Memory,
@@ -265,7 +266,7 @@ impl Tuning {
         let limits = match in_time(Limits::list(&self.client)).await {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
-                warn!(%error, "LimitRanges and ResourceQuotas cannot be listed, so that no Pod is resized");
+                warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed, so that no Pod is resized");
                 Arc::new(Limits::unknown())
             }
         };

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::api_call::{self, Bounds};
 use super::container_usage::{ContainerName, ContainerUsage};
 use super::error::MetricsError;
@@ -45,13 +43,9 @@ impl Containers {
     ///
     /// # Errors
     /// The source does not answer.
-    pub async fn usage(
-        &self,
-        namespaces: &[&str],
-        now: Timestamp,
-    ) -> Result<Vec<ContainerUsage>, MetricsError> {
+    pub async fn usage(&self, namespaces: &[&str]) -> Result<Vec<ContainerUsage>, MetricsError> {
         if let Some(prometheus) = &self.prometheus {
-            return prometheus.container_usage(namespaces, now).await;
+            return prometheus.container_usage(namespaces).await;
         }
         let one_by_one =
             |namespace: &&str| format!("/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods");

@@ -207,9 +207,28 @@ async fn the_default_queries_measure_a_real_prometheus() {
 
     counters_that_begin_anew_are_no_load(&source, &prometheus, &exporter).await;
 
+    containers_are_dated_by_their_exporter(&source).await;
     exporter.gone.lock().unwrap().push(2);
     an_operators_own_query_grows_old_with_its_series(&prometheus).await;
     a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
+}
+
+/// What is told of a container is as old as the scrape that brought it.
+async fn containers_are_dated_by_their_exporter(source: &PrometheusSource) {
+    let found = source.container_usage(&["shop"]).await.unwrap();
+    let now = clock::now();
+    assert!(found.len() >= 3, "{found:?}");
+    for one in &found {
+        let age = now.duration_since(one.at);
+        assert!(
+            !age.is_negative() && age < SignedDuration::from_secs(5),
+            "{one:?}"
+        );
+        assert!(one.used.cpu.get() > 0, "{one:?}");
+    }
+    let again = source.container_usage(&["shop"]).await.unwrap();
+    let newest = |all: &[evenkeel::metrics::ContainerUsage]| all.iter().map(|one| one.at).max();
+    assert!(newest(&again) >= newest(&found));
 }
 
 /// Without matchers the larger of two figures for a node counts, and it is told that there are two.

@@ -13,6 +13,6 @@ mod plan;
 
 pub use device::{Device, DeviceError};
 pub use figures::{Pressure, Transferred, disk_stat, io_stat, pressure};
-pub use limits::{IoMax, IoMaxError, Limit};
+pub use limits::{IoMax, IoMaxError, Limit, Sides};
 pub use mounts::{Backing, Mount, Mounts};
 pub use plan::{Change, Plan, plan};

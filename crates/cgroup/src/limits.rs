@@ -26,15 +26,44 @@ impl Limit {
         write: None,
     };
 
-    /// The line that sets this limit for `device`.
+    /// The line that sets these directions of the limit for `device`.
     #[must_use]
-    pub fn line(self, device: Device) -> String {
-        format!(
-            "{device} rbps={} wbps={}",
-            Rate(self.read),
-            Rate(self.write)
-        )
+    pub fn line(self, device: Device, sides: Sides) -> String {
+        let (read, write) = (Rate(self.read), Rate(self.write));
+        match sides {
+            Sides::Both => format!("{device} rbps={read} wbps={write}"),
+            Sides::Read => format!("{device} rbps={read}"),
+            Sides::Write => format!("{device} wbps={write}"),
+        }
     }
+
+    /// The directions in which it limits anything; `None` where it limits nothing.
+    #[must_use]
+    pub const fn sides(self) -> Option<Sides> {
+        match self {
+            Self {
+                read: Some(_),
+                write: Some(_),
+            } => Some(Sides::Both),
+            Self {
+                read: Some(_),
+                write: None,
+            } => Some(Sides::Read),
+            Self {
+                read: None,
+                write: Some(_),
+            } => Some(Sides::Write),
+            Self::NONE => None,
+        }
+    }
+}
+
+/// The directions that a line names; the kernel leaves the other as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sides {
+    Both,
+    Read,
+    Write,
 }
 
 /// A number of bytes a second as the kernel writes it.
@@ -154,19 +183,20 @@ mod tests {
 
     #[test]
     fn a_line_names_both_directions() {
-        assert_eq!(Limit::NONE.line(SDB), "8:16 rbps=max wbps=max");
+        assert_eq!(Limit::NONE.line(SDB, Sides::Both), "8:16 rbps=max wbps=max");
         let limit = Limit {
             read: None,
             write: Some(5),
         };
-        assert_eq!(limit.line(SDB), "8:16 rbps=max wbps=5");
+        assert_eq!(limit.line(SDB, Sides::Both), "8:16 rbps=max wbps=5");
+        assert_eq!(limit.line(SDB, Sides::Write), "8:16 wbps=5");
     }
 
     proptest! {
         #[test]
         fn a_line_is_read_as_it_was_meant(read: Option<u64>, write: Option<u64>, minor: u32) {
             let (limit, device) = (Limit { read, write }, Device { major: 8, minor });
-            prop_assert_eq!(limit.line(device).parse::<IoMax>().unwrap().of(device), limit);
+            prop_assert_eq!(limit.line(device, Sides::Both).parse::<IoMax>().unwrap().of(device), limit);
         }
 
         #[test]

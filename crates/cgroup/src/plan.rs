@@ -1,18 +1,20 @@
 //! From the limits that stand to those that are wanted, without touching anybody else's.
 //!
 //! A limit is one's own where it is what was written before; any other was set by somebody else and
-//! stays. A limit of one's own that is not wanted any more is taken away.
+//! stays. A limit of one's own that is not wanted any more is taken away, also where somebody else has set the
+//! other direction of the same device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::device::Device;
-use crate::limits::{IoMax, Limit};
+use crate::limits::{IoMax, Limit, Sides};
 
 /// A limit to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     pub device: Device,
     pub limit: Limit,
+    pub sides: Sides,
 }
 
 /// The work on one cgroup.
@@ -44,19 +46,38 @@ pub fn plan(
             if wants != Limit::NONE {
                 plan.foreign.push(device);
             }
-            if written.is_some() {
-                plan.forgotten.push(device);
+            match (left(stands, written).sides(), wants) {
+                (Some(sides), Limit::NONE) => plan.changes.push(Change {
+                    device,
+                    limit: Limit::NONE,
+                    sides,
+                }),
+                (None, _) if written.is_some() => plan.forgotten.push(device),
+                _ => {}
             }
         } else if stands != wants {
             plan.changes.push(Change {
                 device,
                 limit: wants,
+                sides: Sides::Both,
             });
         } else if wants == Limit::NONE && written.is_some() {
             plan.forgotten.push(device);
         }
     }
     plan
+}
+
+/// What is left of one's own where somebody else has set the other direction.
+fn left(stands: Limit, written: Option<&BTreeSet<Limit>>) -> Limit {
+    let own = |of: fn(&Limit) -> Option<u64>| {
+        let mut written = written.into_iter().flatten();
+        of(&stands).filter(|rate| written.any(|one| of(one) == Some(*rate)))
+    };
+    Limit {
+        read: own(|limit| limit.read),
+        write: own(|limit| limit.write),
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +113,7 @@ mod tests {
             changes: vec![Change {
                 device: SDA,
                 limit: limit(rate),
+                sides: Sides::Both,
             }],
             ..Plan::default()
         };
@@ -99,6 +121,7 @@ mod tests {
             changes: vec![Change {
                 device: SDA,
                 limit: Limit::NONE,
+                sides: Sides::Both,
             }],
             ..Plan::default()
         };
@@ -140,6 +163,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn one_direction_that_somebody_else_set_hides_nothing_of_the_other() {
+        let written = BTreeMap::from([(SDA, BTreeSet::from([limit(5)]))]);
+        let stands = Limit {
+            read: Some(9),
+            write: Some(5),
+        };
+        let present = IoMax(BTreeMap::from([(SDA, stands)]));
+        let wanted = BTreeMap::from([(SDA, limit(5))]);
+        let foreign = Plan {
+            foreign: vec![SDA],
+            ..Plan::default()
+        };
+        assert_eq!(plan(&wanted, &present, &written), foreign);
+        let undone = plan(&BTreeMap::new(), &present, &written);
+        let lines = undone.changes.iter();
+        let lines: Vec<String> = lines
+            .map(|one| one.limit.line(one.device, one.sides))
+            .collect();
+        assert_eq!(lines, ["8:0 wbps=max"]);
+    }
+
     fn limits() -> impl Strategy<Value = BTreeMap<Device, Limit>> {
         btree_map(devices(), rates(), 0..4)
     }
@@ -162,7 +207,7 @@ mod tests {
             let present = IoMax(present);
             let made = plan(&wanted, &present, &own);
             let (mut after, mut own_after) = (present.0.clone(), own.clone());
-            for Change { device, limit } in &made.changes {
+            for Change { device, limit, sides: _ } in &made.changes {
                 let stood = present.of(*device);
                 let known = own.get(device).is_some_and(|written| written.contains(&stood));
                 prop_assert!(stood == Limit::NONE || known, "another's is touched");

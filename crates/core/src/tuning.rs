@@ -14,6 +14,7 @@ mod lasting;
 mod mode;
 mod quiet;
 mod samples;
+mod step;
 mod target;
 
 pub use bounds::{Bound, Bounds, Range};

@@ -73,6 +73,7 @@ pub mod taint;
 mod target_metrics;
 pub mod traffic_query;
 pub mod tuning_policy;
+pub mod vertical_pod_autoscaler;
 pub mod watched;
 pub mod workload;
 pub mod written;

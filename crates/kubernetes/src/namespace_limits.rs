@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::json::{list, null_is_default};
 use crate::resizable_pod::ResizablePod;
+use crate::resize_record::ContainerValues;
 use crate::resource_list::ResourceList;
 use evenkeel_core::tuning::{CpuMemory, Range, TunedResource, Values};
 use evenkeel_core::units::Amount;
@@ -89,9 +90,15 @@ impl NamespaceLimits {
         }
     }
 
-    /// The limits that LimitRanges leave one container of a Pod.
+    /// The limits that LimitRanges leave one container of a Pod, beside what others of it are `given`.
     #[must_use]
-    pub fn range(&self, pod: &ResizablePod, container: &str, resource: TunedResource) -> Range {
+    pub fn range(
+        &self,
+        pod: &ResizablePod,
+        given: &ContainerValues,
+        container: &str,
+        resource: TunedResource,
+    ) -> Range {
         let mut range = Range::default();
         let own = pod.container(container).map(|one| one.values[resource]);
         for item in &self.ranges {
@@ -104,7 +111,7 @@ impl NamespaceLimits {
                     lower(&mut range.most, request.zip(ratio).map(times));
                 }
                 "Pod" => {
-                    let others = others(pod, container, resource);
+                    let others = others(pod, given, container, resource);
                     let most = item.max.tuned(resource);
                     lower(
                         &mut range.most,
@@ -136,11 +143,21 @@ fn left_of(quotas: &[ResourceQuota], name: &str, resource: TunedResource) -> Opt
     left.min()
 }
 
-/// The limits of the other containers of a Pod.
-fn others(pod: &ResizablePod, container: &str, resource: TunedResource) -> Amount {
+/// The limits of the other containers of a Pod, as they are or are given, whichever is more: what is given to one may
+/// be asked for before what is taken from another.
+fn others(
+    pod: &ResizablePod,
+    given: &ContainerValues,
+    container: &str,
+    resource: TunedResource,
+) -> Amount {
     let others = pod.containers.iter().filter(|one| *one.name != *container);
-    let limit = |values: Values| values.limit.unwrap_or_default();
-    others.map(|one| limit(one.values[resource])).sum()
+    let limit = |values: &CpuMemory<Values>| values[resource].limit.unwrap_or_default();
+    let most = others.map(|one| {
+        let given = given.get(&one.name).map_or(Amount::ZERO, limit);
+        limit(&one.values).max(given)
+    });
+    most.sum()
 }
 
 /// A number of a list, in thousandths whatever it counts.
@@ -177,24 +194,31 @@ mod tests {
         let side = json!({"name": "side", "resources": {"limits": {"cpu": "300m"}}});
         pod["spec"]["containers"].as_array_mut().unwrap().push(side);
         let pod = of(pod);
-        let range = |items: serde_json::Value| {
+        let range = |items: serde_json::Value, side: u64| {
+            let mut given = ContainerValues::new();
+            let mut values = pod.container("side").unwrap().values;
+            values.cpu.limit = Some(Amount::new(side));
+            given.insert("side".into(), values);
             let ranges = vec![from_value(json!({"spec": {"limits": items}})).unwrap()];
-            let range = NamespaceLimits::of(ranges, &[]).range(&pod, "app", TunedResource::Cpu);
+            let limits = NamespaceLimits::of(ranges, &[]);
+            let range = limits.range(&pod, &given, "app", TunedResource::Cpu);
             (range.least.map(Amount::get), range.most.map(Amount::get))
         };
         let container = json!({"type": "Container", "min": {"cpu": "50m"}, "max": {"cpu": "2"}});
         let whole = json!({"type": "Pod", "max": {"cpu": "1"}});
         let ratio = json!({"type": "Container", "maxLimitRequestRatio": {"cpu": "6.5"}});
-        assert_eq!(range(json!([container])), (Some(50), Some(2000)));
-        assert_eq!(range(json!([container, whole])), (Some(50), Some(700)));
-        assert_eq!(
-            range(json!([container, whole, ratio])),
-            (Some(50), Some(650))
-        );
-        assert_eq!(
-            range(json!([{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}])),
-            (None, None)
-        );
+        let claim = json!([{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]);
+        for (items, side, expected) in [
+            (json!([container]), 300, (Some(50), Some(2000))),
+            (json!([container, whole]), 300, (Some(50), Some(700))),
+            (json!([container, whole]), 400, (Some(50), Some(600))),
+            // It may be asked for later.
+            (json!([container, whole]), 200, (Some(50), Some(700))),
+            (json!([container, whole, ratio]), 300, (Some(50), Some(650))),
+            (claim, 300, (None, None)),
+        ] {
+            assert_eq!(range(items.clone(), side), expected, "{items} {side}");
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct ResizableContainer {
     pub values: CpuMemory<Values>,
     /// True where a change of the resource starts it anew.
     pub restarts: CpuMemory<bool>,
+    /// True where it was killed for want of memory, or may have ended for it.
+    pub lacks_memory: bool,
 }
 
 /// The place of a container in the spec.
@@ -232,6 +234,25 @@ impl ResizablePod {
         all.map(|one| (one.name.clone(), one.values)).collect()
     }
 
+    /// The limit that a container was made with, where a record tells that it was given another.
+    #[must_use]
+    pub fn original(&self, container: &str, resource: TunedResource) -> Option<Amount> {
+        let record = self.record.as_ref()?.as_ref().ok()?;
+        if record.marks.left {
+            return None;
+        }
+        record.original.get(container)?[resource].limit
+    }
+
+    /// True where a container lacked memory, now or since it was resized.
+    #[must_use]
+    pub fn lacked_memory(&self, container: &str) -> bool {
+        let record = self.record.as_ref().and_then(|record| record.as_ref().ok());
+        self.container(container)
+            .is_some_and(|one| one.lacks_memory)
+            || record.is_some_and(|record| record.marks.lacked.contains(container))
+    }
+
     /// Its identity, for a patch.
     #[must_use]
     pub fn metadata(&self) -> Meta {
@@ -268,6 +289,9 @@ fn containers(pod: &Pod) -> Vec<ResizableContainer> {
         place,
         values: container.resources.tuned(),
         restarts: CpuMemory::from_fn(|resource| container.restarts_for(resource)),
+        lacks_memory: statuses_of(pod, place)
+            .and_then(|statuses| status_of(container.name.as_deref(), statuses))
+            .is_some_and(ContainerStatus::may_lack_memory),
     };
     let main = pod.spec.containers.iter().enumerate();
     let main = main.map(|(number, one)| read(ContainerPlace::Container(number), one));
@@ -317,6 +341,15 @@ fn tells_resources(pod: &Pod) -> bool {
     })
 }
 
+/// The statuses among which that of a container is, where it runs beside the others.
+fn statuses_of(pod: &Pod, place: ContainerPlace) -> Option<&[ContainerStatus]> {
+    match place {
+        ContainerPlace::Container(_) => Some(&pod.status.container_statuses),
+        ContainerPlace::Sidecar(_) => Some(&pod.status.init_container_statuses),
+        ContainerPlace::Init(_) => None,
+    }
+}
+
 fn status_of<'a>(
     name: Option<&str>,
     statuses: &'a [ContainerStatus],
@@ -359,12 +392,9 @@ fn resize(pod: &Pod, containers: &[ResizableContainer]) -> Option<Resize> {
 
 /// True where the status of a container shows the resources of its spec, or none.
 fn has_what_it_asks_for(pod: &Pod, container: &ResizableContainer) -> bool {
-    let statuses = match container.place {
-        ContainerPlace::Container(_) => &pod.status.container_statuses,
-        ContainerPlace::Sidecar(_) => &pod.status.init_container_statuses,
-        ContainerPlace::Init(_) => return true,
-    };
-    let Some(status) = status_of(Some(&container.name), statuses) else {
+    let statuses = statuses_of(pod, container.place);
+    let status = statuses.and_then(|statuses| status_of(Some(&container.name), statuses));
+    let Some(status) = status else {
         return true;
     };
     let has = status.resources.tuned();

@@ -5,6 +5,8 @@
 //! It is written before the resize, so that no resize is without it: what the containers have is then
 //! either `from` or `to`, and anything else is another's.
 
+mod marks;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::pod::ResourceRequirements;
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
+
+pub use marks::{Change, Marks, Rest, change, changes};
 
 /// Requests and limits of containers, by their names.
 pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<Values>>;
@@ -38,6 +42,7 @@ pub struct ResizeRecord {
     pub from: ContainerValues,
     /// What they are to have.
     pub to: ContainerValues,
+    pub marks: Marks,
     /// When the resize was decided.
     pub at: Timestamp,
 }
@@ -69,6 +74,7 @@ impl ResizeRecord {
             original,
             from,
             to,
+            marks,
             at,
         } = written;
         let read = |all: BTreeMap<Box<str>, ResourceRequirements>| {
@@ -80,6 +86,7 @@ impl ResizeRecord {
             original: read(original),
             from: read(from),
             to: read(to),
+            marks,
             at,
         })
     }
@@ -151,6 +158,8 @@ struct Written {
     original: BTreeMap<Box<str>, ResourceRequirements>,
     from: BTreeMap<Box<str>, ResourceRequirements>,
     to: BTreeMap<Box<str>, ResourceRequirements>,
+    #[serde(default)]
+    marks: Marks,
     at: Timestamp,
 }
 
@@ -162,15 +171,19 @@ impl fmt::Display for ResizeRecord {
             original,
             from,
             to,
+            marks,
             at,
         } = self;
-        let written = serde_json::json!({
+        let mut written = serde_json::json!({
             "by": by,
             "original": written(original),
             "from": written(from),
             "to": written(to),
             "at": at,
         });
+        if *marks != Marks::default() {
+            written["marks"] = serde_json::json!(marks);
+        }
         written.fmt(f)
     }
 }

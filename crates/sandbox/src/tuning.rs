@@ -2,7 +2,7 @@
 //! gets is the less of that and its limit, and its tuner sees no more than what it got.
 //!
 //! Processor time that is not given is lost, and a container that wants more memory than it may have is
-//! killed. Guaranteed Pods are looked at, whose request moves with the limit, so that all ways are held
+//! killed: nothing is measured of it then, and its tuner hears of the kill alone. Guaranteed Pods are looked at, whose request moves with the limit, so that all ways are held
 //! against the same number.
 
 mod container;

@@ -44,7 +44,8 @@ fn recommend(workload: &Workload) -> RecommendedWorkload {
         .iter()
         .map(|container| &container.values);
     let guaranteed = QosClass::of(all) == QosClass::Guaranteed;
-    let containers = workload.containers.iter().map(|container| {
+    let shown = workload.containers.iter().filter(|one| one.is_shown);
+    let containers = shown.map(|container| {
         let of = CpuMemory::from_fn(|resource| {
             let history = History {
                 resource,
@@ -65,4 +66,54 @@ fn recommend(workload: &Workload) -> RecommendedWorkload {
         RecommendedContainer::new(container, &of)
     });
     RecommendedWorkload::new(workload, containers.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use evenkeel_kubernetes::kinds::Kind;
+
+    fn deployment(init: &Value) -> Workload {
+        let equal = json!({"cpu": "600m", "memory": "400Mi"});
+        let resources = json!({"requests": equal, "limits": equal});
+        let object = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"template": {"spec": {
+            "containers": [{"name": "app", "resources": resources}],
+            "initContainers": [{"name": "side", "restartPolicy": "Always", "resources": resources}, init]}}}});
+        let mut workload = files::workload(Kind::Deployment, &object).unwrap();
+        for container in &mut workload.containers {
+            container.used.cpu = vec![vec![100.0; 300]];
+        }
+        workload
+    }
+
+    #[test]
+    fn a_patch_names_each_container_in_its_own_list() {
+        let recommended = recommend(&deployment(&json!({"name": "init"})));
+        let spec =
+            serde_json::to_value(&recommended).unwrap()["patch"]["spec"]["template"]["spec"].take();
+        let names = |list: &str| {
+            let all = spec[list].as_array().unwrap().iter();
+            all.map(|one| one["name"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("containers"), ["app"]);
+        assert_eq!(
+            names("initContainers"),
+            ["side"],
+            "the one that ends is as it was"
+        );
+    }
+
+    #[test]
+    fn the_class_is_that_of_all_containers() {
+        let request = |init: &Value| {
+            let recommended = serde_json::to_value(recommend(&deployment(init))).unwrap();
+            recommended["containers"][0]["proposed"]["requests"]["cpu"].clone()
+        };
+        let equal = json!({"cpu": "600m", "memory": "400Mi"});
+        let limited = json!({"name": "init", "resources": {"requests": equal, "limits": equal}});
+        assert_eq!(request(&limited), "120m", "it moves with the limit");
+        assert_eq!(request(&json!({"name": "init"})), "100m");
+    }
 }

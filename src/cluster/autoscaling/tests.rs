@@ -722,3 +722,37 @@ fn nothing_is_scaled_before_custom_resources_are_known_and_a_missing_right_holds
     state.serve(kind, false);
     assert!(is_synced());
 }
+
+#[test]
+fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
+    let state = shop();
+    for kind in SCALING {
+        state.set_synced(kind);
+    }
+    let owned = |kind: Kind, name: &str| {
+        let mut metadata = meta(name, &json!({"evenkeel.dev/tuning": "on"}));
+        metadata["ownerReferences"] =
+            json!([{"kind": "Database", "name": "db", "uid": "db", "controller": true}]);
+        let metadata = serde_json::from_value(metadata).unwrap();
+        state.apply_scaling_object(ScalingObject::Workload(Arc::new(Workload {
+            metadata,
+            kind,
+            replicas: 3,
+            selector: None,
+            rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
+            custom: None,
+        })));
+    };
+    owned(Kind::StatefulSet, "db");
+    owned(Kind::Deployment, "web");
+    owned(Kind::ReplicaSet, "web-1");
+    workload(&state, Kind::ReplicaSet, "alone", &json!({}));
+    let mode = evenkeel_core::tuning::Mode::Recommend;
+    let tuned = state.tuned_workloads(mode).unwrap();
+    let mut names: Vec<&str> = tuned
+        .iter()
+        .filter_map(|one| one.object.metadata.name.as_deref())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["alone", "db", "web"]);
+}

@@ -26,8 +26,10 @@ impl Store {
                     continue;
                 };
                 let all = within(workloads, namespace);
-                // The ReplicaSet of a Deployment is no workload of its own.
-                let alone = all.filter(|object| object.metadata.controller().is_none());
+                // The ReplicaSet of a Deployment is no workload of its own; what an operator owns is one.
+                let alone = all.filter(|object| {
+                    kind != Kind::ReplicaSet || object.metadata.controller().is_none()
+                });
                 found.extend(alone.map(|object| {
                     let (policy, _) = TuningPolicy::parse(&object.metadata.annotations);
                     let mode = policy.mode.or(of_namespace.tuning);

@@ -13,7 +13,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::scaling::ihpa::portrait_names;
 use evenkeel_kubernetes::plan::scaling::sink::is_marked;
-use evenkeel_kubernetes::plan::scaling::{Observed, ObservedProfiles, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
@@ -246,14 +246,8 @@ impl Store {
         Observed {
             namespace,
             namespace_policy,
-            autoscaler: None,
-            ihpa: None,
-            portraits: Vec::new(),
-            profiles: ObservedProfiles::default(),
-            scaled_object: None,
-            workload: None,
-            target,
             pods,
+            ..Observed::alone(target)
         }
     }
 }

@@ -7,25 +7,24 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::candidates::{Candidate, Candidates};
 use super::limits::Limits;
 use super::memory::{Memory, WorkloadId, id_of};
 use super::metrics::Metrics;
 use super::room::{Around, Given, Left};
 use super::settings::{Settings, rules_of};
 use super::turns::is_due;
-use super::workloads::tuned;
 use crate::cluster::ClusterState;
 use crate::controller::scaling::BoardEntry;
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::tuning::{
-    Bounds, Container, CpuMemory, Decision, Highest, Mode, Samples, TunedResource, Unchanged,
-    Values, decide,
+    Bounds, Container, CpuMemory, Decision, Mode, Samples, TunedResource, Unchanged, Values, decide,
 };
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::resize::{Rules, check};
+use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::tuning::{Context, TunedContainer, TunedWorkload, begin, scaled_by};
 use evenkeel_kubernetes::qos_class::QosClass;
 use evenkeel_kubernetes::resizable_pod::{ContainerPlace, ResizablePod};
@@ -44,12 +43,6 @@ pub(super) struct Deciding {
     pub(super) reporter: String,
     pub(super) metrics: Metrics,
     pub(super) now: Timestamp,
-}
-
-/// A Pod whose turn it is.
-struct Candidate<'a> {
-    pod: Arc<ResizablePod>,
-    workload: &'a TunedWorkload,
 }
 
 /// What became of a decision.
@@ -82,7 +75,13 @@ impl Deciding {
         if nodes.is_empty() || snapshot.blind().is_some() {
             return Vec::new();
         }
-        let turns = self.turns(memory, workloads, &nodes);
+        let turns = Candidates {
+            cluster: &self.cluster,
+            settings: &self.settings,
+            memory,
+            now: self.now,
+        };
+        let turns = turns.of(workloads, &nodes);
         let scaled = self.scaled_by();
         let called = self.called_for();
         let mut quotas: HashMap<Arc<str>, NamespaceLimits> = HashMap::new();
@@ -93,71 +92,28 @@ impl Deciding {
                 let id = id_of(workload);
                 let quiet = memory.quiet(&id, called.contains(&id));
                 let may_go = quiet.allows(self.now, self.settings.after_scaling);
+                let vertical = self.limits.vertical(&id);
                 let limits = quotas.entry(Arc::clone(&workload.namespace));
                 let mut around = Around {
                     left: self.left(node, &pod, &snapshot),
                     given: &mut given,
                     limits: limits.or_insert_with(|| self.limits.of(&workload.namespace)),
                     scaled_by: scaled.get(&id).copied().unwrap_or_default(),
-                    is_resized: may_go && self.settings.mode_of(workload) == Mode::On,
+                    is_resized: may_go
+                        && vertical.is_none()
+                        && self.settings.mode_of(workload) == Mode::On,
                 };
                 let decided = self.decide_pod(memory, &pod, workload, &mut around);
-                let write = if around.is_resized {
-                    self.begin(&pod, workload, &decided.changes)
-                } else {
-                    Ok(None)
+                let write = match vertical {
+                    Some(name) => Err(format!("the VerticalPodAutoscaler {name} changes its Pods")),
+                    None if around.is_resized => self.begin(&pod, workload, &decided.changes),
+                    None => Ok(None),
                 };
                 writes.extend(write.clone().ok().flatten());
                 note(memory, &id, decided, Begun { write, may_go });
             }
         }
         writes
-    }
-
-    /// The Pods of each node whose turn it is, those that use most of it first.
-    fn turns<'a>(
-        &self,
-        memory: &Memory,
-        workloads: &'a [TunedWorkload],
-        nodes: &[&NodeState],
-    ) -> Vec<Vec<Candidate<'a>>> {
-        let places: HashMap<&str, usize> = nodes
-            .iter()
-            .enumerate()
-            .map(|(place, node)| (&*node.name, place))
-            .collect();
-        let capacity = |node: &&NodeState| {
-            CpuMemory::from_fn(|resource| {
-                let known = node.load.capacity[resource.resource()];
-                known.unwrap_or_default()
-            })
-        };
-        let mut highest = Highest::new(nodes.iter().map(capacity).collect());
-        let mut pods: Vec<(Arc<ResizablePod>, &TunedWorkload)> = Vec::new();
-        for workload in tuned(workloads) {
-            for controller in &workload.controllers {
-                let all = self.cluster.resizable_of(controller).into_iter();
-                for pod in all.filter(|pod| pod.has_limits()) {
-                    let place = pod.node.as_deref().and_then(|node| places.get(node));
-                    let used = place.and_then(|_| memory.used(&pod.uid, self.now));
-                    if let (Some(place), Some(used)) = (place, used) {
-                        highest.see(*place, pods.len(), used);
-                        pods.push((pod, workload));
-                    }
-                }
-            }
-        }
-        let nodes = highest.into_nodes().into_iter();
-        let candidate = |place: usize| {
-            let (pod, workload) = &pods[place];
-            Candidate {
-                pod: Arc::clone(pod),
-                workload,
-            }
-        };
-        nodes
-            .map(|highest| highest.into_iter().map(|one| candidate(one.pod)).collect())
-            .collect()
     }
 
     /// The resources by whose requests workloads are scaled.
@@ -244,12 +200,20 @@ impl Deciding {
                 let one = Container {
                     resource,
                     current: container.values[resource],
+                    original: pod.original(&container.name, resource),
+                    was_killed: resource == TunedResource::Memory
+                        && pod.lacked_memory(&container.name),
                     guaranteed,
                     scaled_by: around.scaled_by[resource],
                     working_set: working_set(resource, samples),
                     bounds: Bounds {
                         allowed: workload.policy.allowed(&container.name, resource),
-                        limit_range: around.limits.range(pod, &container.name, resource),
+                        limit_range: around.limits.range(
+                            pod,
+                            &decided.changes,
+                            &container.name,
+                            resource,
+                        ),
                         quota_limits: around.limits.quota_limits[resource],
                         quota_requests: around.limits.quota_requests[resource],
                         node: around.room(resource, guaranteed),
@@ -316,7 +280,9 @@ impl Deciding {
             return Ok(None);
         }
         if self.limits.are_unknown {
-            return Err("LimitRanges and ResourceQuotas cannot be listed".to_owned());
+            return Err(
+                "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed".to_owned(),
+            );
         }
         let rules = rules_of(self.rules, workload);
         let context = Context {
@@ -326,11 +292,7 @@ impl Deciding {
             reporter: &self.reporter,
             now: self.now,
         };
-        let begun = check(pod, changes, rules).and_then(|changes| {
-            let is_empty = changes.is_empty();
-            let write = begin(pod, &changes, &context)?;
-            Ok(write.filter(|_| !is_empty))
-        });
+        let begun = begin(pod, changes, &context);
         begun.map_err(|refusal| {
             self.metrics.unchanged(refusal.reason());
             format!("{}: {refusal}", pod.name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::memory::{Memory, id_of};
+use super::memory::{Memory, Standing, id_of};
 use super::metrics::Metrics;
 use super::settings::{Settings, rules_of};
 use super::workloads::by_controller;
@@ -55,7 +55,7 @@ impl Following {
             let followed = follow(pod, &self.context(workload));
             writes.extend(self.made(memory, pod, &followed));
             if let Some(standing) = workload.and_then(|one| memory.workloads.get_mut(&id_of(one))) {
-                standing.resized += usize::from(pod.is_resized_by(Resizer::Tuning));
+                standing.resized += usize::from(is_resized(pod));
                 standing.pending.extend(followed.pending);
             }
             phases.extend(pod.resize.as_ref().map(|resize| resize.phase));
@@ -99,7 +99,9 @@ impl Following {
         }
     }
 
-    /// The statuses of workloads of which there is something new to be told.
+    /// The statuses of workloads of which there is something new to be told: of decisions once an interval, since the
+    /// Pods of one workload have their turns all the time, of resizes that wait at once. What was written is news until
+    /// it is seen to stand, since a write may be lost.
     pub(super) fn tell(&self, memory: &mut Memory, workloads: &[TunedWorkload]) -> Vec<Write> {
         let mut writes = Vec::new();
         for workload in workloads {
@@ -119,14 +121,25 @@ impl Following {
                 Mode::Off if is_told => None,
                 Mode::Off => continue,
                 // Where nothing has been decided since this replica leads, what stands is as good.
-                _ if !standing.is_news && status.pending == standing.told_pending => continue,
+                _ if !self.is_due(standing) => continue,
                 _ => Some(status),
             };
-            standing.is_news = false;
-            standing.told_pending.clone_from(&standing.pending);
-            writes.extend(TuningStatus::write(status, workload, Purpose::ResizeEvent));
+            let write = TuningStatus::write(status, workload, Purpose::ResizeEvent);
+            if write.is_some() {
+                standing.told = Some(self.now);
+            } else {
+                standing.is_news = false;
+                standing.told_pending.clone_from(&standing.pending);
+            }
+            writes.extend(write);
         }
         writes
+    }
+
+    fn is_due(&self, standing: &Standing) -> bool {
+        let is_rested = |told: Timestamp| self.now.duration_since(told) >= self.settings.interval;
+        standing.pending != standing.told_pending
+            || (standing.is_news && standing.told.is_none_or(is_rested))
     }
 
     /// What goes where nothing is to be left.
@@ -147,4 +160,12 @@ impl Following {
         restored.writes.extend(statuses);
         restored
     }
+}
+
+/// True for a Pod that has or waits for other resources than it was made with.
+fn is_resized(pod: &ResizablePod) -> bool {
+    let record = pod.record.as_ref().and_then(|record| record.as_ref().ok());
+    record.is_some_and(|record| {
+        record.by == Resizer::Tuning && !record.marks.left && !record.is_put_back(&pod.values())
+    })
 }

@@ -1,14 +1,18 @@
-//! LimitRanges and ResourceQuotas of all namespaces, as they were last listed.
+//! LimitRanges, ResourceQuotas and VerticalPodAutoscalers of all namespaces, as they were last listed.
 
 use std::collections::HashMap;
 
-use kube::api::{DynamicObject, ListParams};
+use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
+use evenkeel_kubernetes::vertical_pod_autoscaler::{RESOURCE, VerticalPodAutoscaler};
+
+use super::memory::WorkloadId;
 
 /// The most objects in one answer.
 const PAGE: u32 = 500;
@@ -17,6 +21,8 @@ const PAGE: u32 = 500;
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     namespaces: HashMap<String, NamespaceLimits>,
+    /// The names of the VerticalPodAutoscalers that change Pods, by namespace, kind and name of the workload.
+    vertical: HashMap<(String, String, String), String>,
     /// True where they cannot be listed: then nothing is resized.
     pub(super) are_unknown: bool,
 }
@@ -32,9 +38,9 @@ impl Limits {
     /// Lists those of the cluster.
     pub(super) async fn list(client: &Client) -> kube::Result<Self> {
         let mut ranges: HashMap<String, Vec<LimitRange>> = HashMap::new();
-        all(client, Kind::LimitRange, &mut ranges).await?;
+        all(client, &Kind::LimitRange.api_resource(), &mut ranges).await?;
         let mut quotas: HashMap<String, Vec<ResourceQuota>> = HashMap::new();
-        all(client, Kind::ResourceQuota, &mut quotas).await?;
+        all(client, &Kind::ResourceQuota.api_resource(), &mut quotas).await?;
         let names: std::collections::HashSet<String> =
             ranges.keys().chain(quotas.keys()).cloned().collect();
         let of = |name: String| {
@@ -44,8 +50,23 @@ impl Limits {
         };
         Ok(Self {
             namespaces: names.into_iter().map(of).collect(),
+            vertical: vertical(client).await?,
             are_unknown: false,
         })
+    }
+
+    /// The VerticalPodAutoscaler that changes the Pods of a workload.
+    pub(super) fn vertical(&self, (namespace, kind, name): &WorkloadId) -> Option<&str> {
+        let of = (namespace.to_string(), (*kind).to_owned(), name.clone());
+        self.vertical.get(&of).map(String::as_str)
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_vertical(namespace: &str, object: &VerticalPodAutoscaler) -> Self {
+        Self {
+            vertical: changed(namespace, object).into_iter().collect(),
+            ..Self::default()
+        }
     }
 
     /// What is left in a namespace.
@@ -54,12 +75,39 @@ impl Limits {
     }
 }
 
+/// Those that change Pods; none in a cluster that does not know the kind.
+async fn vertical(client: &Client) -> kube::Result<HashMap<(String, String, String), String>> {
+    let [group, version, kind, plural] = RESOURCE;
+    let kind = GroupVersionKind::gvk(group, version, kind);
+    let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+    let mut found: HashMap<String, Vec<VerticalPodAutoscaler>> = HashMap::new();
+    match all(client, &resource, &mut found).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        answer => answer?,
+    }
+    let found = found.iter();
+    let found = found.flat_map(|(namespace, all)| all.iter().map(move |one| (namespace, one)));
+    Ok(found
+        .filter_map(|(namespace, one)| changed(namespace, one))
+        .collect())
+}
+
+/// The workload whose Pods an object changes, with the object's name.
+fn changed(
+    namespace: &str,
+    object: &VerticalPodAutoscaler,
+) -> Option<((String, String, String), String)> {
+    let (kind, name) = object.changes()?;
+    let workload = (namespace.to_owned(), kind.to_owned(), name.to_owned());
+    Some((workload, object.metadata.name.clone().unwrap_or_default()))
+}
+
 async fn all<T: DeserializeOwned>(
     client: &Client,
-    kind: Kind,
+    resource: &ApiResource,
     found: &mut HashMap<String, Vec<T>>,
 ) -> kube::Result<()> {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
     let mut params = ListParams::default().limit(PAGE);
     loop {
         let page = api.list(&params).await?;

@@ -15,8 +15,8 @@ use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 /// The time between two samples of a container.
 const SAMPLE: SignedDuration = SignedDuration::from_mins(1);
-/// The age up to which the newest sample counts.
-const FRESH: SignedDuration = SignedDuration::from_secs(150);
+/// The age up to which the newest sample counts: it was measured up to a scrape before it was asked for.
+const FRESH: SignedDuration = SignedDuration::from_secs(180);
 /// The time for which LimitRanges and quotas are taken for what they were.
 const LIMITS_HOLD: SignedDuration = SignedDuration::from_mins(1);
 
@@ -47,6 +47,8 @@ pub(super) struct Standing {
     pub(super) held: Option<String>,
     /// True once its status is to be written anew.
     pub(super) is_news: bool,
+    /// When its status was last written.
+    pub(super) told: Option<Timestamp>,
     /// The resizes that kubelet has not done.
     pub(super) pending: Vec<PendingResize>,
     /// Those of them that the status was last told of.

@@ -72,7 +72,20 @@ impl World {
     }
 
     fn deployment(&self, annotations: &Value, replicas: i32) {
-        let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "web",
+        self.named("web", annotations, replicas);
+    }
+
+    /// Another Deployment of one replica, with a ReplicaSet of its own.
+    fn other(&self, name: &str, annotations: &Value) {
+        self.named(name, annotations, 1);
+        let owner = crate::cluster::owners::Owner::new("apps/v1", "Deployment", name);
+        let set = format!("{name}-set");
+        self.cluster
+            .apply_owner(Kind::ReplicaSet, &set, Some(owner));
+    }
+
+    fn named(&self, name: &str, annotations: &Value, replicas: i32) {
+        let object = json!({"metadata": {"name": name, "namespace": "shop", "uid": name,
             "annotations": annotations}, "spec": {"replicas": replicas}});
         let watched: evenkeel_kubernetes::watched::WatchedDeployment =
             serde_json::from_value(object).unwrap();
@@ -81,13 +94,17 @@ impl World {
     }
 
     fn pod(&self, name: &str, annotations: &Value, resources: &Value) {
+        self.pod_of("set", name, annotations, resources);
+    }
+
+    fn pod_of(&self, set: &str, name: &str, annotations: &Value, resources: &Value) {
         let pod: Pod = serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1",
                 "managedFields": [{"manager": "evenkeel", "fieldsV1": {
                     "f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}}}],
                 "annotations": annotations,
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                    "name": "web-1", "uid": "set", "controller": true}]},
+                    "name": "web-1", "uid": set, "controller": true}]},
             "spec": {"nodeName": "a", "containers": [{"name": "app", "resources": resources}]},
             "status": {"phase": "Running", "containerStatuses": [{"name": "app",
                 "resources": resources, "allocatedResources": resources["requests"]}]}}))
@@ -97,9 +114,9 @@ impl World {
 
     /// Five samples of a Pod until the time of the last turn before `until`.
     fn samples(&mut self, pod: &str, cpu: [u64; 5], until: i64) {
-        let known = self.cluster.resizable_of("set");
+        let sets = ["set", "told-set"].into_iter();
+        let known = sets.flat_map(|set| self.cluster.resizable_of(set));
         let by_name: HashMap<_, _> = known
-            .into_iter()
             .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))
             .collect();
         for (minute, cpu) in (0..).zip(cpu) {
@@ -227,7 +244,7 @@ fn nothing_is_decided_on_fewer_than_five_samples_or_on_old_ones() {
     world.pod("p", &json!({}), &burstable());
     assert!(world.look(310).is_empty());
     world.samples("p", RISING, 300);
-    assert!(world.look(460).is_empty());
+    assert!(world.look(490).is_empty());
 }
 
 #[test]
@@ -286,6 +303,84 @@ fn the_headroom_of_a_node_is_given_away_once() {
         assert!(patch.contains(&limit), "{patch}");
     }
     assert_eq!(begun.len(), 2);
+}
+
+#[test]
+fn a_status_is_written_once_an_interval_and_again_until_it_stands() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "recommend"}));
+    world.pod("p", &json!({}), &burstable());
+    world.samples("p", RISING, 300);
+    assert!(!status(&world.look(310)).is_empty());
+    let falling = RISING.map(|cpu| 1000 - cpu);
+    world.samples("p", falling, 660);
+    assert!(
+        status(&world.look(670)).is_empty(),
+        "the turn of another node"
+    );
+    world.samples("p", falling, 960);
+    let told = world.look(970);
+    assert!(status(&told).contains("falls"), "{}", status(&told));
+    // The write is lost on its way.
+    world.samples("p", falling, 1560);
+    assert_eq!(status(&world.look(1580)), status(&told));
+}
+
+#[test]
+fn a_workload_whose_pods_another_autoscaler_changes_is_left_to_it() {
+    for (mode, resized) in [("InPlaceOrRecreate", 0), ("Off", 1)] {
+        let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+        let vertical = json!({"metadata": {"name": "vpa"}, "spec": {
+            "targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": mode}}});
+        let vertical = serde_json::from_value(vertical).unwrap();
+        world.limits = Arc::new(Limits::with_vertical("shop", &vertical));
+        world.pod("p", &json!({}), &burstable());
+        world.samples("p", RISING, 300);
+        let writes = world.look(310);
+        assert_eq!(begun(&writes).len(), resized, "{mode}");
+        let is_told = status(&writes).contains("the VerticalPodAutoscaler vpa changes its Pods");
+        assert_eq!(is_told, resized == 0, "{}", status(&writes));
+    }
+}
+
+#[test]
+fn a_pod_that_is_held_at_what_it_was_left_comes_before_those_that_use_most() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    let of = |cpu: &str| {
+        let amounts = json!({"cpu": cpu, "memory": "200Mi"});
+        json!({"requests": amounts, "limits": amounts})
+    };
+    let record = json!({"by": "tuning", "original": {"app": of("200m")}, "from": {"app": of("40m")},
+        "to": {"app": of("20m")}, "at": "2026-01-01T00:00:00Z"});
+    let marked = json!({"evenkeel.dev/resized": record.to_string()});
+    world.pod("small", &marked, &of("20m"));
+    world.samples("small", [20; 5], 300);
+    for number in 0..10 {
+        let name = format!("large-{number}");
+        world.pod(&name, &json!({}), &of("250m"));
+        world.samples(&name, [110, 115, 120, 125, 130], 300);
+    }
+    let begun = begun(&world.look(310));
+    let small = begun.iter().find(|(pod, _)| pod == "pods shop/small");
+    let (_, patch) = small.expect("it gets back what it was made with");
+    assert!(
+        patch.contains(r#"\"to\":{\"app\":{\"limits\":{\"cpu\":\"200m\""#),
+        "{patch}"
+    );
+    assert_eq!(begun[0].0, "pods shop/small");
+}
+
+#[test]
+fn pods_that_are_only_told_of_take_no_turn_of_those_that_are_resized() {
+    let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
+    world.pod("p", &json!({}), &burstable());
+    world.samples("p", RISING, 300);
+    world.other("told", &json!({"evenkeel.dev/tuning": "recommend"}));
+    for number in 0..10 {
+        let name = format!("told-{number}");
+        world.pod_of("told-set", &name, &json!({}), &burstable());
+        world.samples(&name, [500, 520, 540, 560, 590], 300);
+    }
+    assert_eq!(begun(&world.look(310)).len(), 1);
 }
 
 #[test]

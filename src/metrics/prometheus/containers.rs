@@ -12,7 +12,7 @@ use super::answer::{self, Labels};
 use super::grid::Grid;
 use super::matchers::ExporterMatchers;
 use super::queries::windowed;
-use super::reader::load;
+use super::reader::{load, time};
 use super::source::PrometheusSource;
 use crate::metrics::container_usage::{ContainerName, ContainerUsage};
 use crate::metrics::error::MetricsError;
@@ -31,6 +31,16 @@ macro_rules! by_container {
 
 const CPU: &str = by_container!(
     "rate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+);
+/// A minute, as far as two scrapes lie within it, else the time between the two newest: spans of two questions in a row
+/// have nothing in common.
+const CPU_NOW: &str = by_container!(
+    "rate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[1m]) \
+     or irate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+);
+/// When cAdvisor last measured.
+const MEASURED: &str = by_container!(
+    "timestamp(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"})"
 );
 const MEMORY: &str = by_container!(
     "container_memory_working_set_bytes{$cadvisor,container!=\"\",container!=\"POD\"}"
@@ -63,38 +73,54 @@ impl PrometheusSource {
         all.all(|resource| self.built_in[resource.resource()].is_some())
     }
 
-    /// What the containers of these namespaces use now.
+    /// What the containers of these namespaces use now, each as of when it was measured: a scrape that has come to
+    /// a halt grows old.
     ///
     /// # Errors
     /// A query failed.
     pub async fn container_usage(
         &self,
         namespaces: &[&str],
-        now: Timestamp,
     ) -> Result<Vec<ContainerUsage>, MetricsError> {
         let mut found: HashMap<ContainerName, CpuMemory<Option<Amount>>> = HashMap::new();
-        for (resource, text) in [(TunedResource::Cpu, CPU), (TunedResource::Memory, MEMORY)] {
-            let text = self.narrowed(text, namespaces, self.window());
-            let body = self.client.session().await?.query(&text).await?;
-            answer::read(&body, |labels, value| {
-                let value = load(resource.resource(), value);
-                if let (Some(name), Ok(value)) = (container(labels), value) {
+        for (resource, text) in [
+            (TunedResource::Cpu, CPU_NOW),
+            (TunedResource::Memory, MEMORY),
+        ] {
+            self.each(text, namespaces, |name, value| {
+                if let Ok(value) = load(resource.resource(), value) {
                     found.entry(name).or_default()[resource] = Some(Amount::from_f64(value));
                 }
-            })?;
-        }
-        let whole = found.into_iter().filter_map(|(name, used)| {
-            let used = CpuMemory {
-                cpu: used.cpu?,
-                memory: used.memory?,
-            };
-            Some(ContainerUsage {
-                name,
-                used,
-                at: now,
             })
-        });
-        Ok(whole.collect())
+            .await?;
+        }
+        let mut whole = Vec::with_capacity(found.len());
+        self.each(MEASURED, namespaces, |name, value| {
+            let used = found.remove(&name).unwrap_or_default();
+            if let (Some(cpu), Some(memory), Ok(at)) = (used.cpu, used.memory, time(value)) {
+                let used = CpuMemory { cpu, memory };
+                whole.push(ContainerUsage { name, used, at });
+            }
+        })
+        .await?;
+        Ok(whole)
+    }
+
+    /// Asks for one value of each container now.
+    async fn each(
+        &self,
+        text: &str,
+        namespaces: &[&str],
+        mut take: impl FnMut(ContainerName, Option<f64>),
+    ) -> Result<(), MetricsError> {
+        let text = self.narrowed(text, namespaces, self.window());
+        let body = self.client.session().await?.query(&text).await?;
+        answer::read(&body, |labels, value| {
+            if let Some(name) = container(labels) {
+                take(name, value);
+            }
+        })?;
+        Ok(())
     }
 
     /// What the containers of these namespaces used at each time of `grid`: the mean of cpu over a step,

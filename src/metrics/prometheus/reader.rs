@@ -253,7 +253,7 @@ fn amount(resource: Resource, value: Option<f64>) -> Result<Amount, DropCause> {
 }
 
 /// A time in seconds since 1970.
-fn time(value: Option<f64>) -> Result<Timestamp, DropCause> {
+pub(super) fn time(value: Option<f64>) -> Result<Timestamp, DropCause> {
     SignedDuration::try_from_secs_f64(finite(value)?)
         .ok()
         .and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since).ok())

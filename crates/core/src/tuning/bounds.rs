@@ -4,6 +4,11 @@ use std::fmt;
 
 use crate::units::Amount;
 
+/// What a limit stays above the highest sample, in hundredths of it.
+pub(super) const ABOVE_SAMPLE: u64 = 5;
+/// What a memory limit stays above what is held, in hundredths of it.
+pub(super) const ABOVE_HELD: u64 = 10;
+
 /// A rule that a limit is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bound {
@@ -25,8 +30,12 @@ pub enum Bound {
     NodeHeadroom,
     /// Half as much again or half as much in one step.
     Step,
+    /// A tenth of what it was made with, and of cpu what kubelet can enforce.
+    Kept,
     /// More than the limit at which it was throttled.
     Throttled,
+    /// What it was made with, since it was killed.
+    MadeWith,
     /// More than the limit at which it was killed.
     OomKilled,
 }
@@ -45,6 +54,8 @@ impl Bound {
             Self::Quota => "quota",
             Self::NodeHeadroom => "nodeHeadroom",
             Self::Step => "step",
+            Self::Kept => "kept",
+            Self::MadeWith => "madeWith",
             Self::Throttled => "throttled",
             Self::OomKilled => "oomKilled",
         }
@@ -63,6 +74,8 @@ impl Bound {
             Self::Quota => "a ResourceQuota",
             Self::NodeHeadroom => "the headroom of its node",
             Self::Step => "a step of half",
+            Self::Kept => "a tenth of what it was made with, and 10m of cpu",
+            Self::MadeWith => "what it was made with, since it was killed for want of memory",
             Self::Throttled => "the limit that it was throttled at, and a step of λ above it",
             Self::OomKilled => "the limit that it was killed at, and a step of λ above it",
         }
@@ -80,6 +93,15 @@ impl fmt::Display for Bound {
 pub struct Range {
     pub least: Option<Amount>,
     pub most: Option<Amount>,
+}
+
+impl Range {
+    /// True for an amount that is not within it.
+    #[must_use]
+    pub fn excludes(&self, amount: Amount) -> bool {
+        let Self { least, most } = *self;
+        least.is_some_and(|least| amount < least) || most.is_some_and(|most| amount > most)
+    }
 }
 
 /// What is allowed around a container, of one resource.
@@ -138,4 +160,10 @@ impl Ends {
     pub(super) fn highest(&self) -> Option<Amount> {
         self.most.map(|(most, _)| most)
     }
+}
+
+/// So many hundredths above an amount, rounded up.
+pub(super) fn above(amount: Amount, percent: u64) -> Amount {
+    let more = u128::from(amount.get()) * u128::from(100 + percent);
+    Amount::new(u64::try_from(more.div_ceil(100)).unwrap_or(u64::MAX))
 }

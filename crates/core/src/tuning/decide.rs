@@ -2,13 +2,20 @@
 //! bounds around it.
 //!
 //! Where the bounds leave no amount, nothing is changed: a container that has just used more than its
-//! owner allows is not cut, and one that would have to move by more than a step in one is not moved.
+//! owner allows is not cut. How far the limit then moves at once is for [`Step`] to say.
 
-use super::bounds::{Bound, Bounds, Ends};
+use super::bounds::{ABOVE_HELD, ABOVE_SAMPLE, Bound, Bounds, Ends, above};
 use super::cpu_memory::TunedResource;
 use super::samples::Samples;
-use super::target::{Elasticity, Trend, target};
+use super::step::Step;
+use super::target::{Elasticity, Trend, is_held, target};
 use crate::units::Amount;
+
+/// The least cpu limit that kubelet enforces, in millicores: below it use tells nothing of what is wanted.
+const LEAST_CPU: Amount = Amount::new(10);
+/// The share of what a container was made with that it keeps, however little it uses: one that is called for
+/// again has to get through the minutes until its next turn.
+const KEPT: u64 = 10;
 
 /// A request and a limit, each where it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -22,6 +29,10 @@ pub struct Values {
 pub struct Container {
     pub resource: TunedResource,
     pub current: Values,
+    /// The limit that it was made with, where it has been given another since.
+    pub original: Option<Amount>,
+    /// True where it was killed for want of memory: what it was made with is then the least that it has.
+    pub was_killed: bool,
     /// True in a Pod of the class Guaranteed, where the request moves with the limit.
     pub guaranteed: bool,
     /// True where an autoscaler counts replicas by its request, which then stays.
@@ -29,6 +40,32 @@ pub struct Container {
     /// The memory that it holds now; of cpu there is none.
     pub working_set: Option<Amount>,
     pub bounds: Bounds,
+}
+
+impl Container {
+    /// The limit that it was made with, as far as its owner still allows that.
+    fn made_with(&self, current: Amount) -> Amount {
+        let original = self.original.unwrap_or(current);
+        let most = self.bounds.allowed.most;
+        most.map_or(original, |most| most.min(original))
+    }
+
+    /// What it has just used, and what is above that for good measure.
+    fn needed(&self, samples: &Samples) -> Amount {
+        let held = self.working_set.unwrap_or_default();
+        above(samples.highest(), ABOVE_SAMPLE).max(above(held, ABOVE_HELD))
+    }
+
+    /// What its limit aims at. One that was held at a limit below what it was made with for all of its samples
+    /// gets that back, since what it wants cannot be seen; one outside of what its owner allows comes in, also
+    /// while its use is steady.
+    fn wanted(&self, samples: &Samples, current: Amount, elasticity: Elasticity) -> Option<Amount> {
+        let wanted = target(samples, Trend::within(samples, current), elasticity);
+        if is_held(samples, current) {
+            return Some(wanted.unwrap_or_default().max(self.made_with(current)));
+        }
+        wanted.or_else(|| self.bounds.allowed.excludes(current).then_some(current))
+    }
 }
 
 /// What a container is to be given.
@@ -89,11 +126,23 @@ pub fn decide(
     if container.guaranteed && container.scaled_by {
         return Err(Unchanged::ScaledByRequest);
     }
-    let trend = Trend::within(samples, current);
-    let wanted = target(samples, trend, elasticity).ok_or(Unchanged::Steady)?;
+    let wanted = container.wanted(samples, current, elasticity);
+    let wanted = wanted.ok_or(Unchanged::Steady)?;
     let ends = ends(container, samples, current);
-    let (limit, limited_by) = ends.clamp(wanted).map_err(Unchanged::Contradiction)?;
-    let limit = container.resource.rounded(limit, ends.highest());
+    let (goal, limited_by) = ends.clamp(wanted).map_err(Unchanged::Contradiction)?;
+    let step = step(container, samples, current);
+    let limit = step.towards(goal);
+    let limited_by = if limit == goal {
+        limited_by
+    } else {
+        Some(Bound::Step)
+    };
+    if container.bounds.limit_range.excludes(limit) {
+        // The API server takes nothing outside of it, on the way neither.
+        return Err(Unchanged::Contradiction([Bound::Step, Bound::LimitRange]));
+    }
+    let most = ends.highest().map_or(step.most, |most| most.min(step.most));
+    let limit = container.resource.rounded(limit, Some(most.max(limit)));
     let values = Values {
         limit: Some(limit),
         request: if container.guaranteed {
@@ -106,7 +155,7 @@ pub fn decide(
         return Err(Unchanged::AsWanted);
     }
     Ok(Decision {
-        trend,
+        trend: Trend::within(samples, current),
         target: wanted,
         values,
         limited_by,
@@ -122,9 +171,17 @@ fn ends(container: &Container, samples: &Samples, current: Amount) -> Ends {
         node,
     } = container.bounds;
     let mut ends = Ends::default();
-    ends.at_least(above(samples.highest(), 5), Bound::HighestSample);
+    ends.at_least(above(samples.highest(), ABOVE_SAMPLE), Bound::HighestSample);
     if let Some(held) = container.working_set {
-        ends.at_least(above(held, 10), Bound::WorkingSet);
+        ends.at_least(above(held, ABOVE_HELD), Bound::WorkingSet);
+    }
+    let made_with = container.made_with(current);
+    ends.at_least(Amount::new(made_with.get() / KEPT), Bound::Kept);
+    if container.resource == TunedResource::Cpu {
+        ends.at_least(LEAST_CPU.min(made_with), Bound::Kept);
+    }
+    if container.was_killed {
+        ends.at_least(made_with, Bound::MadeWith);
     }
     if let Some(request) = container.current.request.filter(|_| !container.guaranteed) {
         ends.at_least(request, Bound::Request);
@@ -154,10 +211,18 @@ fn ends(container: &Container, samples: &Samples, current: Amount) -> Ends {
             Bound::NodeHeadroom,
         );
     }
-    let half = current.get() / 2;
-    ends.at_least(Amount::new(current.get() - half), Bound::Step);
-    ends.at_most(Amount::new(current.get().saturating_add(half)), Bound::Step);
     ends
+}
+
+/// How far the limit may move at once. What was just used is given at once, and so is what the container was
+/// made with where it gets that back: neither is a guess.
+fn step(container: &Container, samples: &Samples, current: Amount) -> Step {
+    let mut step = Step::around(current);
+    step.reach(container.needed(samples));
+    if container.was_killed || is_held(samples, current) {
+        step.reach(container.made_with(current));
+    }
+    step
 }
 
 /// The highest limit that the node can carry: of a Pod of the class Guaranteed its request is set aside
@@ -168,10 +233,4 @@ fn within_node(container: &Container, samples: &Samples, current: Amount, left: 
     } else {
         samples.newest().saturating_add(left).max(current)
     }
-}
-
-/// So many hundredths above an amount, rounded up.
-fn above(amount: Amount, percent: u64) -> Amount {
-    let more = u128::from(amount.get()) * u128::from(100 + percent);
-    Amount::new(u64::try_from(more.div_ceil(100)).unwrap_or(u64::MAX))
 }

@@ -5,7 +5,7 @@
 //! whatever hour. So the highest counts, and what the kernel held against the container raises it: of one
 //! that was throttled or killed nobody saw what it wanted.
 
-use super::bounds::{Bound, Ends, Range};
+use super::bounds::{ABOVE_HELD, ABOVE_SAMPLE, Bound, Ends, Range, above};
 use super::cpu_memory::TunedResource;
 use super::decide::Values;
 use super::samples::SAMPLES;
@@ -82,9 +82,9 @@ impl Percentiles {
 pub fn lasting(history: &History<'_>, elasticity: Elasticity) -> Option<Lasting> {
     let used = Percentiles::of(history.samples)?;
     let mut reasons = Vec::new();
-    let number: usize = history.samples.iter().map(Vec::len).sum();
-    if number < FEW {
-        reasons.push("less than a day of samples");
+    let number = history.samples.iter().map(Vec::len).max();
+    if number.unwrap_or(0) < FEW {
+        reasons.push("less than a day of samples of any Pod");
     }
     let (limit, limited_by) = limit(history, used, elasticity, &mut reasons);
     let request = request(history, used, limit, &mut reasons);
@@ -111,15 +111,11 @@ fn limit(
         return (Some(current), None);
     }
     let mut ends = Ends::default();
-    let margin = match history.resource {
-        TunedResource::Cpu => 1.05,
-        TunedResource::Memory => 1.1,
+    let (margin, bound) = match history.resource {
+        TunedResource::Cpu => (ABOVE_SAMPLE, Bound::HighestSample),
+        TunedResource::Memory => (ABOVE_HELD, Bound::WorkingSet),
     };
-    let bound = match history.resource {
-        TunedResource::Cpu => Bound::HighestSample,
-        TunedResource::Memory => Bound::WorkingSet,
-    };
-    ends.at_least(scaled(used.peak, margin), bound);
+    ends.at_least(above(used.peak, margin), bound);
     if history.throttled.is_some_and(|share| share > THROTTLED) {
         reasons.push("it was throttled, so that what it wanted was more than what it used");
         ends.at_least(scaled(current, 1.0 + elasticity.get()), Bound::Throttled);
@@ -266,6 +262,17 @@ mod tests {
         let found = lasting(&one, Elasticity::default()).unwrap();
         assert_eq!(found.values.limit, Some(Amount::new(480 << 20)));
         assert_eq!(found.limited_by, Some(Bound::OomKilled));
+    }
+
+    #[test]
+    fn a_day_is_one_of_a_pod_and_not_of_many_together() {
+        let of = |samples: &[Vec<f64>]| {
+            let found = lasting(&history(TunedResource::Cpu, samples), Elasticity::default());
+            found.unwrap().reasons.len()
+        };
+        let hour = vec![100.0; 12];
+        assert_eq!(of(&vec![hour; 100]), 1);
+        assert_eq!(of(&[vec![100.0; 288]]), 0);
     }
 
     #[test]

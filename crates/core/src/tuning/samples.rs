@@ -1,7 +1,7 @@
 //! The five newest one-minute samples of a container, and the window that they are gathered in.
 //!
 //! A sample counts once, whoever asks how often; a gap empties the window, since five samples of ten
-//! minutes say nothing about whether usage rises.
+//! minutes say nothing about whether usage rises, and so does a clock that is set back.
 
 use std::collections::VecDeque;
 
@@ -25,6 +25,11 @@ impl Samples {
     #[must_use]
     pub fn highest(&self) -> Amount {
         self.0.iter().copied().max().unwrap_or_default()
+    }
+
+    #[must_use]
+    pub fn lowest(&self) -> Amount {
+        self.0.iter().copied().min().unwrap_or_default()
     }
 
     /// The mean of all five.
@@ -53,11 +58,14 @@ pub struct Window<T> {
 
 impl<T: Copy> Window<T> {
     /// Takes the sample of a span that ended at `at`; one that is not newer by most of an interval
-    /// is the same again, and one that is much newer follows a gap.
+    /// is the same again, and one that is much newer follows a gap. One that is older by more than an interval is of a
+    /// clock that was set back: what came before it was of no time that can be told.
     pub fn push(&mut self, at: Timestamp, value: T, interval: SignedDuration) {
         if let Some((last, _)) = self.samples.back() {
             let passed = at.duration_since(*last);
-            if passed < interval.saturating_mul(3) / 4 {
+            if passed < -interval {
+                self.samples.clear();
+            } else if passed < interval.saturating_mul(3) / 4 {
                 return;
             }
             if passed > interval.saturating_mul(5) / 2 {
@@ -71,11 +79,11 @@ impl<T: Copy> Window<T> {
     }
 
     /// The five newest, the newest last; `None` where there are fewer, or the newest is older than
-    /// `max_age`.
+    /// `max_age` or as far ahead of `now`.
     #[must_use]
     pub fn samples(&self, now: Timestamp, max_age: SignedDuration) -> Option<[T; SAMPLES]> {
         let (newest, _) = self.samples.back()?;
-        if now.duration_since(*newest) > max_age {
+        if now.duration_since(*newest).abs() > max_age {
             return None;
         }
         let values: Vec<T> = self.samples.iter().map(|(_, value)| *value).collect();

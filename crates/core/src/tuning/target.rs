@@ -49,6 +49,11 @@ impl Default for Elasticity {
 /// The share of its limit from which on a container is taken to want more than it gets.
 pub const AT_LIMIT: f64 = 0.95;
 
+/// True where a container stood at this limit in every sample.
+pub(super) fn is_held(samples: &Samples, limit: Amount) -> bool {
+    samples.lowest().as_f64() >= limit.as_f64() * AT_LIMIT
+}
+
 /// The way that usage goes, by the newest sample against those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {

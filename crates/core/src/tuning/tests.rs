@@ -15,11 +15,90 @@ fn container(resource: TunedResource, request: u64, limit: u64) -> Container {
             request: Some(Amount::new(request)),
             limit: Some(Amount::new(limit)),
         },
+        original: None,
+        was_killed: false,
         guaranteed: false,
         scaled_by: false,
         working_set: None,
         bounds: Bounds::default(),
     }
+}
+
+/// The limit after a decision, of a Guaranteed Pod's container of this limit that was made with 600.
+fn next(resource: TunedResource, limit: u64, values: [u64; SAMPLES]) -> u64 {
+    let mut one = container(resource, limit, limit);
+    one.guaranteed = true;
+    one.original = Some(Amount::new(600));
+    let decision = decide(&one, Some(&samples(values)), Elasticity::default());
+    decision.map_or(limit, |decision| decision.values.limit.unwrap().get())
+}
+
+#[test]
+fn a_container_that_idles_keeps_a_tenth_and_gets_all_back_when_it_is_held_at_it() {
+    let mut limit = 600;
+    for turn in 0..12 {
+        limit = next(
+            TunedResource::Cpu,
+            limit,
+            [1, 1, 1, 1, 0].map(|used| used * (turn % 3)),
+        );
+        limit = next(TunedResource::Cpu, limit, [1, 1, 1, 1, 0]);
+    }
+    assert_eq!(limit, 60, "whole millicores jitter by more than 5 %");
+    assert_eq!(next(TunedResource::Cpu, limit, [60; SAMPLES]), 600);
+    // One that has only now come to its limit takes a step.
+    assert_eq!(next(TunedResource::Cpu, limit, [10, 20, 30, 40, 60]), 63);
+}
+
+#[test]
+fn a_container_below_what_it_uses_gets_that_in_one_step() {
+    // Kubelet enforces no less than 10m, so that it uses more than it may.
+    assert_eq!(next(TunedResource::Cpu, 5, [2, 4, 8, 9, 10]), 11);
+    let mut one = container(TunedResource::Cpu, 5, 5);
+    let bursts = samples([1, 2, 20, 30, 40]);
+    one.guaranteed = true;
+    let decision = decide(&one, Some(&bursts), Elasticity::default()).unwrap();
+    assert_eq!(decision.values.limit, Some(Amount::new(42)));
+}
+
+#[test]
+fn a_limit_outside_of_what_its_owner_allows_comes_in_by_steps_and_use_comes_first() {
+    let steady = samples([100; SAMPLES]);
+    let mut one = container(TunedResource::Cpu, 100, 2000);
+    one.bounds.allowed.most = Some(Amount::new(500));
+    let mut limits = Vec::new();
+    while let Ok(decision) = decide(&one, Some(&steady), Elasticity::default()) {
+        one.current = decision.values;
+        limits.push(decision.values.limit.unwrap().get());
+    }
+    assert_eq!(limits, [1000, 500]);
+    one.current.limit = Some(Amount::new(600));
+    let used = samples([550; SAMPLES]);
+    let refused = decide(&one, Some(&used), Elasticity::default());
+    let both = [Bound::HighestSample, Bound::MaxAllowed];
+    assert_eq!(refused, Err(Unchanged::Contradiction(both)));
+    // What the API server would refuse on the way is not asked for.
+    one.current.limit = Some(Amount::new(2000));
+    one.bounds.limit_range.most = Some(Amount::new(600));
+    let refused = decide(&one, Some(&steady), Elasticity::default());
+    let both = [Bound::Step, Bound::LimitRange];
+    assert_eq!(refused, Err(Unchanged::Contradiction(both)));
+}
+
+#[test]
+fn memory_of_a_container_that_was_killed_is_not_below_what_it_was_made_with() {
+    let mut one = container(TunedResource::Memory, 200 << 20, 200 << 20);
+    one.guaranteed = true;
+    one.original = Some(Amount::new(512 << 20));
+    one.was_killed = true;
+    let falling = samples([150, 140, 130, 120, 100].map(|mebibytes| mebibytes << 20));
+    let decision = decide(&one, Some(&falling), Elasticity::default()).unwrap();
+    assert_eq!(decision.values.limit, Some(Amount::new(512 << 20)));
+    assert_eq!(decision.limited_by, Some(Bound::MadeWith));
+    // What its owner has said since comes first.
+    one.bounds.allowed.most = Some(Amount::new(300 << 20));
+    let decision = decide(&one, Some(&falling), Elasticity::default()).unwrap();
+    assert_eq!(decision.values.limit, Some(Amount::new(300 << 20)));
 }
 
 #[test]
@@ -175,6 +254,31 @@ fn a_window_takes_each_sample_once_and_begins_anew_after_a_gap() {
 }
 
 #[test]
+fn samples_of_a_clock_that_runs_ahead_count_for_nothing_and_go_when_it_is_set() {
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let minute = SignedDuration::from_mins(1);
+    let age = SignedDuration::from_mins(2);
+    let mut window = Window::default();
+    for second in [3600, 3660, 3720, 3780, 3840] {
+        window.push(at(second), second, minute);
+    }
+    assert_eq!(window.samples(at(240), age), None);
+    for second in [300, 360, 420, 480, 540] {
+        window.push(at(second), second, minute);
+    }
+    assert_eq!(
+        window.samples(at(540), age),
+        Some([300, 360, 420, 480, 540])
+    );
+    // Another replica of the source is a little behind.
+    window.push(at(525), 525, minute);
+    assert_eq!(
+        window.samples(at(540), age),
+        Some([300, 360, 420, 480, 540])
+    );
+}
+
+#[test]
 fn a_fresh_or_foreseen_scaling_comes_first() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let fresh = SignedDuration::from_mins(5);
@@ -252,6 +356,8 @@ prop_compose! {
         request in proptest::option::of((0..4000_u64).prop_map(move |value| Amount::new(value * scale))),
         guaranteed in any::<bool>(),
         scaled_by in any::<bool>(),
+        original in proptest::option::of((0..8000_u64).prop_map(move |value| Amount::new(value * scale))),
+        was_killed in any::<bool>(),
         held in amount(4000 * scale),
         bounds in bounds(6000 * scale),
         values in proptest::array::uniform5((0..5000_u64).prop_map(move |value| Amount::new(value * scale))),
@@ -264,6 +370,8 @@ prop_compose! {
         let container = Container {
             resource,
             current: Values { request, limit },
+            original,
+            was_killed,
             guaranteed,
             scaled_by,
             working_set: (resource == TunedResource::Memory).then_some(held),
@@ -291,14 +399,19 @@ proptest! {
         if let Some(held) = container.working_set {
             prop_assert!(at_least_share(limit, held, 110));
         }
-        for range in [container.bounds.allowed, container.bounds.limit_range] {
-            prop_assert!(range.least.is_none_or(|least| limit >= least));
-            prop_assert!(range.most.is_none_or(|most| limit <= most));
-        }
+        prop_assert!(!container.bounds.limit_range.excludes(limit));
         let grown = limit.saturating_sub(current);
         prop_assert!(container.bounds.quota_limits.is_none_or(|left| grown <= left));
+        // Outside of what its owner allows it only comes nearer, by a whole step.
+        let Range { least, most } = container.bounds.allowed;
+        let half = current.get() / 2;
+        prop_assert!(most.is_none_or(|most| limit <= most || limit.get() == current.get() - half));
+        prop_assert!(least.is_none_or(|least| limit >= least || limit.get() >= current.get() + half));
         prop_assert!(at_least_share(limit, current, 50));
-        prop_assert!(limit.get() * 2 <= current.get() * 3);
+        // More than a step is what it was made with, or has just used.
+        let used = samples.highest().max(container.working_set.unwrap_or_default());
+        let known = container.original.unwrap_or_default().max(Amount::new(used.get() / 10 * 11 + 11));
+        prop_assert!(limit.get() * 2 <= current.get() * 3 || limit <= known);
         let request = decision.values.request;
         prop_assert!(request.is_none_or(|request| request <= limit));
         // What is absent is not added, and what is there is not removed.

@@ -15,7 +15,9 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::qos_class::QosClass;
 use crate::resizable_pod::{ContainerPlace, Obstacle, ResizablePod, ResizePhase};
-use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer, differences};
+use crate::resize_record::{
+    ContainerValues, Marks, RefusedRecord, ResizeRecord, Resizer, differences,
+};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
@@ -70,6 +72,8 @@ pub enum Refusal {
     Record(#[from] RefusedRecord),
     #[error("it has too many containers for a record of what they were resized from")]
     TooManyContainers,
+    #[error("such a resize of it has failed, and is not asked for again before {0}")]
+    Rests(Timestamp),
 }
 
 impl Refusal {
@@ -92,6 +96,7 @@ impl Refusal {
             Self::TooManyContainers => "TooManyContainers",
             Self::Record(RefusedRecord::Foreign) => "ForeignRecord",
             Self::Record(RefusedRecord::Unreadable) => "UnreadableRecord",
+            Self::Rests(_) => "Rests",
         }
     }
 }
@@ -287,10 +292,11 @@ pub fn record(
     now: Timestamp,
 ) -> Result<ResizeRecord, Refusal> {
     let now_has = |name: &str| pod.container(name).map(|container| container.values);
-    let mut original = match own(pod, by)? {
-        Some(standing) => standing.original.clone(),
-        None => ContainerValues::new(),
+    let (mut original, mut marks) = match own(pod, by)? {
+        Some(standing) => (standing.original.clone(), standing.marks.clone()),
+        None => (ContainerValues::new(), Marks::default()),
     };
+    marks.withdrawn = false;
     for name in changes.keys() {
         if let Some(values) = now_has(name).filter(|_| !original.contains_key(name)) {
             original.insert(name.clone(), values);
@@ -307,6 +313,7 @@ pub fn record(
         original,
         from,
         to,
+        marks,
         at: now,
     };
     if record.is_too_long() {
@@ -324,7 +331,9 @@ pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Ref
         None => Ok(None),
         Some(Err(refused)) => Err((*refused).into()),
         Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
-        Some(Ok(record)) if !record.explains(&pod.values()) => Err(Refusal::ChangedByOthers),
+        Some(Ok(record)) if record.marks.left || !record.explains(&pod.values()) => {
+            Err(Refusal::ChangedByOthers)
+        }
         Some(Ok(record)) => Ok(Some(record)),
     }
 }
@@ -369,7 +378,7 @@ pub fn put_back(
     };
     let asked = pod.values();
     let is_ours = record.explains(&asked) || record.is_partly_put_back(&asked);
-    if record.is_put_back(&asked) || !is_ours {
+    if record.marks.left || record.is_put_back(&asked) || !is_ours {
         return Ok(annotate(pod, None, purpose));
     }
     let resized = withdraw(pod, &record.original, rules, purpose)?;

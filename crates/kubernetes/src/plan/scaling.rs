@@ -40,6 +40,7 @@ mod traffic;
 mod turns;
 mod writes;
 
+pub use capacity::counted_by;
 pub use context::Context;
 pub use hpa_input::{HpaInput, Told};
 pub use known_pods::MissingPods;

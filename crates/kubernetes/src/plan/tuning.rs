@@ -7,12 +7,14 @@
 
 mod context;
 mod events;
+mod portion;
+mod rescue;
 mod status;
 mod workload;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::resize::{Refusal, annotate, own, put_back, record, resize, withdraw};
+use super::resize::{Refusal, annotate, check, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
@@ -20,6 +22,8 @@ use evenkeel_core::tuning::Mode;
 
 pub use context::Context;
 pub use events::Told;
+use portion::portion;
+use rescue::{is_rescue, rescue};
 pub use status::{PendingResize, TunedContainer, TuningStatus};
 pub use workload::{TunedWorkload, scaled_by, scaled_by_metrics};
 
@@ -51,7 +55,7 @@ impl Followed {
     }
 }
 
-/// Begins a resize: the write of its record.
+/// Begins a resize of as much as is asked for at once: the write of its record.
 ///
 /// # Errors
 /// The Pod is not resized, and why.
@@ -60,7 +64,12 @@ pub fn begin(
     changes: &ContainerValues,
     context: &Context<'_>,
 ) -> Result<Option<Write>, Refusal> {
-    let record = record(pod, Resizer::Tuning, changes, context.now)?;
+    own(pod, Resizer::Tuning)?;
+    let changes = check(pod, &portion(pod, changes, context.now)?, context.rules)?;
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let record = record(pod, Resizer::Tuning, &changes, context.now)?;
     Ok(annotate(pod, Some(&record), Purpose::Resize))
 }
 
@@ -74,17 +83,35 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
         Ok(None) | Err(Refusal::ResizedOtherwise | Refusal::Record(RefusedRecord::Foreign)) => {
             Followed::default()
         }
-        Ok(Some(record)) if record.is_done(&pod.values()) => done(pod, record, context),
-        Ok(Some(record)) => ask(pod, record, context),
-        Err(refusal) => {
-            if let Some(stands) = stands_partly(pod) {
-                return Followed::of(annotate(pod, Some(&stands), Purpose::Resize));
+        Ok(Some(record)) => {
+            match rescue(pod, record, context) {
+                Some(rescue) => Followed::of(annotate(pod, Some(&rescue), Purpose::Resize))
+                    .telling(pod, Told::MemoryPutBack, context),
+                None if record.is_done(&pod.values()) => done(pod, record, context),
+                None => ask(pod, record, context),
             }
-            // It is left to whoever has changed it, and nobody puts anything back.
-            let told = Told::LeftAlone(refusal);
-            Followed::of(annotate(pod, None, Purpose::Resize)).telling(pod, told, context)
         }
+        Err(refusal) => leave(pod, refusal, context),
     }
+}
+
+/// Leaves a Pod to whoever has changed it, for as long as it lives: nobody puts anything back, and nothing is
+/// decided on it. A record that nobody can read goes.
+fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followed {
+    if let Some(stands) = stands_partly(pod) {
+        return Followed::of(annotate(pod, Some(&stands), Purpose::Resize));
+    }
+    let left = match &pod.record {
+        Some(Ok(record)) if record.marks.left => return Followed::default(),
+        Some(Ok(record)) => {
+            let mut left = record.clone();
+            left.marks.left = true;
+            Some(left)
+        }
+        _ => None,
+    };
+    let write = annotate(pod, left.as_ref(), Purpose::Resize);
+    Followed::of(write).telling(pod, Told::LeftAlone(refusal), context)
 }
 
 /// The record of a Pod that was put back as far as the API server took it, and is tuned again since: what it has
@@ -92,7 +119,7 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
     let record = pod.record.as_ref()?.as_ref().ok()?;
     let asked = pod.values();
-    if !record.is_partly_put_back(&asked) {
+    if record.marks.left || !record.is_partly_put_back(&asked) {
         return None;
     }
     let mut stands = asked;
@@ -130,13 +157,7 @@ pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 /// The containers are asked to have what was decided: kubelet does it, or is waited for.
 fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
     let Some(under_way) = &pod.resize else {
-        // Where what was first stands again there is nothing left to be said of it.
-        let is_over = record.is_put_back(&pod.values());
-        return Followed::of(
-            is_over
-                .then(|| annotate(pod, None, Purpose::Resize))
-                .flatten(),
-        );
+        return Followed::of(settle(pod, record));
     };
     let since = since(under_way.since, record.at, context);
     let age = context.now.duration_since(since);
@@ -146,7 +167,8 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
         since,
         message: under_way.message.to_string(),
     };
-    let may_go = record.from != record.to && age >= context.withdraw_after;
+    let may_go = record.from != record.to && !record.marks.withdrawn && !is_rescue(record);
+    let may_go = may_go && age >= context.withdraw_after;
     let mut followed = if may_go {
         take_back(pod, record, under_way.phase, context)
     } else if is_told(under_way.phase) {
@@ -157,6 +179,22 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
     };
     followed.pending = Some(pending);
     followed
+}
+
+/// Kubelet has done it: such a change has not failed any more, and where what was first stands again with nothing
+/// to be remembered, the record goes.
+fn settle(pod: &ResizablePod, record: &ResizeRecord) -> Option<Write> {
+    let marks = if record.marks.withdrawn {
+        record.marks.clone()
+    } else {
+        record.marks.after_success(&record.from, &record.to)
+    };
+    let is_over = record.is_put_back(&pod.values()) && marks.is_nothing();
+    let settled = ResizeRecord {
+        marks,
+        ..record.clone()
+    };
+    annotate(pod, (!is_over).then_some(&settled), Purpose::Resize)
 }
 
 /// Since when a resize waits: since it was decided, or since kubelet says so. A decision that is still to come was
@@ -183,13 +221,16 @@ fn take_back(
     phase: ResizePhase,
     context: &Context<'_>,
 ) -> Followed {
-    let back = ResizeRecord {
+    let mut back = ResizeRecord {
         by: record.by,
         original: record.original.clone(),
         from: record.to.clone(),
         to: record.from.clone(),
+        marks: record.marks.clone(),
         at: context.now,
     };
+    back.marks.withdrawn = true;
+    back.marks.fail(&record.from, &record.to, context.now);
     let told = Told::Withdrawn(phase, context.withdraw_after);
     Followed::of(annotate(pod, Some(&back), Purpose::Resize)).telling(pod, told, context)
 }
@@ -212,19 +253,19 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
     }
 }
 
-/// Gives a resize up that cannot be asked for: the record says what the Pod has, or goes.
+/// Gives a resize up that cannot be asked for: the record says what the Pod has, and what has failed.
 fn give_up(
     pod: &ResizablePod,
     record: &ResizeRecord,
     told: Told,
     context: &Context<'_>,
 ) -> Followed {
-    let stands = ResizeRecord {
+    let mut stands = ResizeRecord {
         to: record.from.clone(),
         ..record.clone()
     };
-    let stands = (!record.is_put_back(&pod.values())).then_some(&stands);
-    Followed::of(annotate(pod, stands, Purpose::Resize)).telling(pod, told, context)
+    stands.marks.fail(&record.from, &record.to, context.now);
+    Followed::of(annotate(pod, Some(&stands), Purpose::Resize)).telling(pod, told, context)
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ pub struct ContainerStatus {
     pub allocated_resources: ResourceList,
 }
 
-/// The state of a container; it waits where neither is set.
+/// The state of a container; it waits where it neither runs nor has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ContainerState {
@@ -113,6 +113,22 @@ pub struct ContainerState {
     pub running: Option<Running>,
     /// Set once it has ended.
     pub terminated: Option<Terminated>,
+    /// Set while it waits to be started.
+    pub waiting: Option<Waiting>,
+}
+
+/// A container that waits to be started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Waiting {
+    /// True where kubelet waits since the container has ended again and again.
+    #[serde(rename = "reason", deserialize_with = "is_crash_loop")]
+    pub is_crash_loop: bool,
+}
+
+fn is_crash_loop<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let reason: Option<String> = lenient(deserializer)?;
+    Ok(reason.as_deref() == Some("CrashLoopBackOff"))
 }
 
 /// A container that runs.
@@ -134,6 +150,14 @@ pub struct Terminated {
     /// The time at which it ended.
     #[serde(deserialize_with = "lenient_time")]
     pub finished_at: Option<Timestamp>,
+    /// True where the kernel killed it for want of memory.
+    #[serde(rename = "reason", deserialize_with = "is_oom_kill")]
+    pub is_oom_kill: bool,
+}
+
+fn is_oom_kill<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let reason: Option<String> = lenient(deserializer)?;
+    Ok(reason.as_deref() == Some("OOMKilled"))
 }
 
 impl ContainerStatus {
@@ -153,6 +177,19 @@ impl ContainerStatus {
 }
 
 impl ContainerStatus {
+    /// True where it was killed for want of memory when it last ended, or ends whenever it is started, for
+    /// which want of memory may be the cause: a runtime that finds too little of it ends by itself.
+    #[must_use]
+    pub fn may_lack_memory(&self) -> bool {
+        let states = [&self.state, &self.last_state].into_iter();
+        let mut ended = states.filter_map(|state| state.terminated);
+        ended.any(|ended| ended.is_oom_kill)
+            || self
+                .state
+                .waiting
+                .is_some_and(|waiting| waiting.is_crash_loop)
+    }
+
     /// The earliest time at which the container is told to have started: samples hold what it uses
     /// from then on, however often it has been started again.
     #[must_use]

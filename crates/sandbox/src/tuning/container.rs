@@ -28,7 +28,8 @@ pub struct Rhythm {
 
 /// A way of tuning one container.
 pub trait Tuner {
-    /// Takes what the container used in the step that ended at `at`, and whether it was killed in it.
+    /// Takes what the container used in the step that ended at `at`. Where it was killed in it that is its limit,
+    /// and no sample: what is killed is not measured.
     fn see(&mut self, at: Timestamp, used: Amount, killed: bool);
 
     /// The limit from here on; asked for at every step.

@@ -52,13 +52,15 @@ impl PolicyName {
         match self {
             Self::Fixed => Box::new(Fixed(scaled(wanted.limit, margin))),
             Self::Thesis => Box::new(Thesis::new(rhythm, margin)),
-            Self::Vpa => Box::new(Vpa::new(wanted.resource, margin)),
+            Self::Vpa => Box::new(Vpa::new(wanted, margin)),
             Self::Evenkeel => Box::new(Evenkeel {
                 resource: wanted.resource,
                 window: Window::default(),
                 step: wanted.step,
                 turn: rhythm.turn,
                 seen: 0,
+                original: wanted.limit,
+                was_killed: false,
                 margin,
             }),
         }
@@ -98,18 +100,30 @@ struct Evenkeel {
     step: SignedDuration,
     turn: usize,
     seen: usize,
+    /// What the container was made with.
+    original: Amount,
+    was_killed: bool,
     /// The decision is made on limits without it: with another margin it is another way of tuning, that
     /// leaves more or less.
     margin: f64,
 }
 
 impl Tuner for Evenkeel {
-    fn see(&mut self, at: Timestamp, used: Amount, _: bool) {
+    fn see(&mut self, at: Timestamp, used: Amount, killed: bool) {
         self.seen += 1;
-        self.window.push(at, used, self.step);
+        if killed {
+            self.was_killed = true;
+        } else {
+            self.window.push(at, used, self.step);
+        }
     }
 
     fn limit(&mut self, at: Timestamp, current: Amount) -> Amount {
+        let original = scaled(self.original, self.margin);
+        if self.was_killed && current < original {
+            // As the loop does, whoever's turn it is.
+            return original;
+        }
         if !self.seen.is_multiple_of(self.turn) {
             return current;
         }
@@ -126,6 +140,8 @@ impl Tuner for Evenkeel {
                 request: Some(has),
                 limit: Some(has),
             },
+            original: Some(self.original),
+            was_killed: self.was_killed,
             guaranteed: true,
             scaled_by: false,
             working_set: (self.resource == TunedResource::Memory).then_some(held),

@@ -28,8 +28,11 @@ impl Thesis {
 }
 
 impl Tuner for Thesis {
-    fn see(&mut self, _: Timestamp, used: Amount, _: bool) {
+    fn see(&mut self, _: Timestamp, used: Amount, killed: bool) {
         self.seen += 1;
+        if killed {
+            return;
+        }
         if self.samples.len() == SAMPLES {
             self.samples.pop_front();
         }

@@ -21,10 +21,11 @@ in which it was throttled, the times that it was killed for want of memory, and 
 limit is the highest mean of five steps and a fifth above it ([CLBP] (4.18)), never below the highest value and
 5 % above it, of memory 10 %; at least a fifth above a limit that it was throttled at in more than 5 % of the
 periods, or killed at. A request is the 90th percentile, and the limit in a Pod of the class Guaranteed. Requests
-of a resource that an HPA counts by as a share of them, or container by container, stay. evenkeel.dev/min-allowed
+of a resource that an HPA or IHPA counts by as a share of them, or container by container, stay. evenkeel.dev/min-allowed
 and max-allowed of the workload hold. A limit or request that is absent is not added.
 
-Rights: list on deployments.apps, statefulsets.apps and horizontalpodautoscalers.autoscaling. Files are
+Rights: list on deployments.apps, statefulsets.apps, horizontalpodautoscalers.autoscaling and
+intelligenthorizontalpodautoscalers.autoscaling.evenkeel.dev. Files are
 `timestamp,value`, of cpu in cores, of memory in bytes. Exit codes: 0 done; 1 cluster or Prometheus does not
 answer, or nothing was measured; 2 the call or the configuration is wrong.";
 

@@ -1,6 +1,7 @@
 //! The workloads of a cluster, and what their containers used, from Prometheus.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
@@ -19,9 +20,10 @@ use crate::metrics::ContainerName;
 use crate::metrics::prometheus::{Grid, Harm, PrometheusSource};
 use evenkeel_clock as clock;
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
-use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::tuning::scaled_by_metrics;
+use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
+use evenkeel_kubernetes::plan::tuning::scaled_by;
 use evenkeel_kubernetes::pod_names;
 
 /// The kinds whose Pods are known by their names after they have gone.
@@ -60,25 +62,43 @@ async fn listed(client: &Client, args: &Args) -> Result<Vec<Workload>, Failure> 
             workloads.extend(workload(kind, &object));
         }
     }
-    let autoscalers = objects(client, Kind::HorizontalPodAutoscaler, args).await?;
-    for object in autoscalers {
-        let Ok(autoscaler) = serde_json::from_value::<Autoscaler>(object) else {
-            continue;
-        };
-        let target = &autoscaler.spec.scale_target_ref;
-        let namespace = autoscaler.metadata.namespace.as_deref();
-        let scaled = workloads.iter_mut().find(|one| {
-            Some(one.namespace.as_str()) == namespace
-                && one.kind.as_str() == &*target.kind
-                && one.name == *target.name
-        });
-        if let Some(workload) = scaled {
-            let by = scaled_by_metrics(&autoscaler.spec.metrics.defaulted());
-            let all = workload.scaled_by;
-            workload.scaled_by = CpuMemory::from_fn(|resource| all[resource] || by[resource]);
+    for kind in [Kind::HorizontalPodAutoscaler, Kind::Ihpa] {
+        for object in objects(client, kind, args).await? {
+            for workload in &mut workloads {
+                count_by(workload, kind, &object);
+            }
         }
     }
     Ok(workloads)
+}
+
+/// Takes note of the resources that an autoscaler counts the replicas of a workload by, where it is the workload's.
+fn count_by(workload: &mut Workload, kind: Kind, autoscaler: &Value) {
+    let target = &autoscaler["spec"]["scaleTargetRef"];
+    let is_own = autoscaler["metadata"]["namespace"] == *workload.namespace
+        && target["kind"] == workload.kind.as_str()
+        && target["name"] == *workload.name;
+    if !is_own {
+        return;
+    }
+    let mut observed = Observed::alone(TargetRef::of_kind(
+        workload.kind,
+        &workload.namespace,
+        &workload.name,
+    ));
+    if kind == Kind::Ihpa {
+        let object = serde_json::from_value(autoscaler.clone());
+        observed.ihpa = object
+            .ok()
+            .map(|object| Arc::new(CheckedIhpa::new(Arc::new(object), None)));
+    } else {
+        observed.autoscaler = serde_json::from_value(autoscaler.clone())
+            .ok()
+            .map(Arc::new);
+    }
+    let by = scaled_by(&observed);
+    let all = workload.scaled_by;
+    workload.scaled_by = CpuMemory::from_fn(|resource| all[resource] || by[resource]);
 }
 
 async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>, Failure> {
@@ -87,7 +107,11 @@ async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>,
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let listed = list(&api, ListParams::default()).await;
+    let listed = match list(&api, ListParams::default()).await {
+        // A cluster without the custom resource has none of it.
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
+        listed => listed,
+    };
     let listed = listed.with_context(|| format!("{} cannot be listed", kind.plural()));
     let listed = listed.map_err(Failure::Work)?;
     Ok(listed.iter().map(|object| json!(object)).collect())
@@ -171,6 +195,41 @@ impl Past {
             };
             container.throttled = of(&self.throttled).into_iter().reduce(f64::max);
             container.oom_kills = of(&self.oom_kills).into_iter().reduce(|sum, one| sum + one);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_requests_that_an_hpa_or_an_ihpa_counts_by_are_known() {
+        let metrics = |name: &str| {
+            json!([{"type": "Resource", "resource": {"name": name,
+                "target": {"type": "Utilization", "averageUtilization": 60}}}])
+        };
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        let hpa = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {
+            "scaleTargetRef": target, "maxReplicas": 9, "metrics": metrics("cpu")}});
+        let provider = json!({"type": "Dynamic", "priority": 1, "dynamic": {
+            "portraitType": "Reactive", "metrics": metrics("memory"), "algorithm": {"type": "KubeHPA"}}});
+        let ihpa = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {
+            "scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 9, "portraitProviders": [provider]}});
+        let deployment = |name: &str| {
+            let object = json!({"metadata": {"name": name, "namespace": "shop"},
+                "spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
+            workload(Kind::Deployment, &object).unwrap()
+        };
+        for (kind, object, cpu, memory) in [
+            (Kind::HorizontalPodAutoscaler, &hpa, true, false),
+            (Kind::Ihpa, &ihpa, false, true),
+        ] {
+            let (mut web, mut other) = (deployment("web"), deployment("other"));
+            count_by(&mut web, kind, object);
+            count_by(&mut other, kind, object);
+            assert_eq!(web.scaled_by, CpuMemory { cpu, memory });
+            assert_eq!(other.scaled_by, CpuMemory::default());
         }
     }
 }

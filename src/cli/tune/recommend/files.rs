@@ -31,11 +31,8 @@ pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<Workload>, Failu
         .ok_or_else(|| {
             refuse("accepted: a Deployment, StatefulSet, ReplicaSet or DaemonSet".to_owned())
         })?;
-    let names: Vec<&str> = workload
-        .containers
-        .iter()
-        .map(|one| one.name.as_str())
-        .collect();
+    let shown = workload.containers.iter().filter(|one| one.is_shown);
+    let names: Vec<&str> = shown.map(|one| one.name.as_str()).collect();
     let name = match (&args.container, &names[..]) {
         (Some(name), names) if names.contains(&name.as_str()) => name.clone(),
         (None, [only]) => (*only).to_owned(),
@@ -76,10 +73,15 @@ pub(super) fn workload(kind: Kind, object: &Value) -> Option<Workload> {
     let metadata: evenkeel_kubernetes::meta::Meta =
         serde_json::from_value(object["metadata"].clone()).ok()?;
     let spec: PodSpec = serde_json::from_value(object["spec"]["template"]["spec"].clone()).ok()?;
-    let sidecars = spec.init_containers.iter().filter(|one| one.is_sidecar());
-    let containers = spec.containers.iter().chain(sidecars);
-    let containers = containers.map(|container| TemplateContainer {
+    let main = spec.containers.iter().map(|one| ("containers", one));
+    let init = spec
+        .init_containers
+        .iter()
+        .map(|one| ("initContainers", one));
+    let containers = main.chain(init).map(|(list, container)| TemplateContainer {
         name: container.name.clone().unwrap_or_default(),
+        list,
+        is_shown: list == "containers" || container.is_sidecar(),
         values: container.resources.tuned(),
         used: CpuMemory::default(),
         throttled: None,

@@ -42,6 +42,8 @@ pub(super) struct RecommendedWorkload {
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecommendedContainer {
     name: String,
+    #[serde(skip)]
+    list: &'static str,
     /// `resources` as they stand.
     current: Value,
     /// `resources` as they should be; absent where nothing was measured.
@@ -103,6 +105,7 @@ impl RecommendedContainer {
         });
         Self {
             name: container.name.clone(),
+            list: container.list,
             current: resources(&before),
             proposed: after.as_ref().map(resources),
             used: used.collect(),
@@ -131,18 +134,24 @@ impl RecommendedContainer {
 
 impl RecommendedWorkload {
     pub(super) fn new(workload: &Workload, containers: Vec<RecommendedContainer>) -> Self {
-        let changed: Vec<Value> = containers
-            .iter()
-            .filter_map(|one| {
-                Some(json!({"name": one.name, "resources": resources(one.changes()?)}))
-            })
-            .collect();
-        let patch = (!changed.is_empty()).then(|| {
+        let mut spec = serde_json::Map::new();
+        for list in ["containers", "initContainers"] {
+            let own = containers.iter().filter(|one| one.list == list);
+            let changed: Vec<Value> = own
+                .filter_map(|one| {
+                    Some(json!({"name": one.name, "resources": resources(one.changes()?)}))
+                })
+                .collect();
+            if !changed.is_empty() {
+                spec.insert(list.to_owned(), changed.into());
+            }
+        }
+        let patch = (!spec.is_empty()).then(|| {
             json!({
                 "apiVersion": workload.kind.api_version(),
                 "kind": workload.kind.as_str(),
                 "metadata": {"name": workload.name, "namespace": workload.namespace},
-                "spec": {"template": {"spec": {"containers": changed}}},
+                "spec": {"template": {"spec": spec}},
             })
         });
         Self {

@@ -18,6 +18,10 @@ pub(super) struct Workload {
 /// A container of a template.
 pub(super) struct TemplateContainer {
     pub(super) name: String,
+    /// The list of the Pod's spec that it stands in.
+    pub(super) list: &'static str,
+    /// False for an init container that ends before the others begin: it takes part in the Pod's class alone.
+    pub(super) is_shown: bool,
     pub(super) values: CpuMemory<Values>,
     /// What each Pod's used.
     pub(super) used: CpuMemory<Vec<Vec<f64>>>,

@@ -13,9 +13,9 @@ use super::problem::Problem;
 use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
-use crate::autoscaler::{FOLLOWED, ObservedMetric};
+use crate::autoscaler::{FOLLOWED, Metrics, ObservedMetric};
 use crate::external_metrics;
-use evenkeel_core::scaling::hpa::request;
+use evenkeel_core::scaling::hpa::{MetricSpec, request};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
@@ -48,10 +48,7 @@ pub(super) fn target_metrics(
     queries: Queries,
 ) -> TargetMetrics {
     let policy = &requested.policy;
-    let written = observed.autoscaler.as_ref().map_or_else(
-        || Cow::Owned(policy.metrics()),
-        |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
-    );
+    let written = written(observed, requested);
     let is_made_here = |metric: &ObservedMetric| external_metrics::is_own(&metric.signal);
     let has_made_here = written.observed().any(|metric| is_made_here(&metric));
     let mut written = written.observed().filter(|metric| !is_made_here(metric));
@@ -84,6 +81,26 @@ pub(super) fn target_metrics(
         refused,
         leaves_some: written.next().is_some(),
         has_made_here,
+    }
+}
+
+/// The metrics that a target's HPA has, its IHPA or its annotation.
+fn written<'a>(observed: &'a Observed, requested: &RequestedPolicy) -> Cow<'a, Metrics> {
+    observed.autoscaler.as_ref().map_or_else(
+        || Cow::Owned(requested.policy.metrics()),
+        |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
+    )
+}
+
+/// All metrics that the replicas of a target are counted by, those that are not followed among them.
+#[must_use]
+pub fn counted_by(observed: &Observed) -> Vec<MetricSpec> {
+    let requested = RequestedPolicy::of(observed);
+    let written = written(observed, &requested);
+    if observed.autoscaler.is_some() {
+        written.defaulted()
+    } else {
+        written.into_owned().0
     }
 }
 

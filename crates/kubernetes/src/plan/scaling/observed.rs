@@ -40,6 +40,25 @@ pub struct Observed {
     pub pods: Pods,
 }
 
+impl Observed {
+    /// A target of which no object is known yet.
+    #[must_use]
+    pub fn alone(target: TargetRef) -> Self {
+        Self {
+            namespace: target.namespace().into(),
+            namespace_policy: Arc::default(),
+            autoscaler: None,
+            ihpa: None,
+            portraits: Vec::new(),
+            profiles: ObservedProfiles::default(),
+            scaled_object: None,
+            workload: None,
+            target,
+            pods: Pods::default(),
+        }
+    }
+}
+
 /// The Pods of a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pods {

@@ -28,6 +28,8 @@ pub enum Told {
     LeftAlone(Refusal),
     /// What it was made with is asked for again.
     PutBack,
+    /// The memory that it was made with is asked for again, since a container lacked it.
+    MemoryPutBack,
     /// What it was made with, or a part of that, cannot be asked for.
     NotPutBack(Refusal),
 }
@@ -47,6 +49,7 @@ impl Told {
             Self::Refused(_) => "ResizeRefused",
             Self::LeftAlone(_) => "ResizedByOthers",
             Self::PutBack => "ResourcesPutBack",
+            Self::MemoryPutBack => "MemoryPutBack",
             Self::NotPutBack(_) => "ResourcesNotPutBack",
         }
     }
@@ -79,6 +82,11 @@ impl Told {
             }
             Self::LeftAlone(refusal) => format!("it is left alone: {refusal}"),
             Self::PutBack => "it gets the resources again that it was made with".to_owned(),
+            Self::MemoryPutBack => {
+                "a container was killed for want of memory, or ends whenever it starts: it gets \
+                 the memory again that it was made with, and keeps it"
+                    .to_owned()
+            }
             Self::NotPutBack(refusal) => {
                 format!("it keeps resources that it was not made with: {refusal}")
             }

@@ -57,13 +57,42 @@ impl Life {
     }
 
     fn begin(&mut self, limit: u64, second: i64) {
+        self.decide(limit, None, second).unwrap();
+    }
+
+    /// Begins what is asked for first of a cpu limit in millicores and a memory limit in mebibytes.
+    fn decide(&mut self, cpu: u64, memory: Option<u64>, second: i64) -> Result<(), Refusal> {
         let seen = self.seen();
         let mut changes = ContainerValues::new();
         let mut values = seen.container("app").unwrap().values;
-        values.cpu.limit = Some(Amount::new(limit));
+        values.cpu.limit = Some(Amount::new(cpu));
+        if let Some(memory) = memory {
+            values.memory.limit = Some(Amount::new(memory << 20));
+        }
         changes.insert("app".into(), values);
-        let write = begin(&seen, &changes, &context(Mode::On, second)).unwrap();
+        let write = begin(&seen, &changes, &context(Mode::On, second))?;
         self.make(&write.unwrap());
+        Ok(())
+    }
+
+    fn begin_memory(&mut self, mebibytes: u64, second: i64) {
+        let cpu = self.seen().container("app").unwrap().values.cpu.limit;
+        let cpu = cpu.unwrap().get();
+        self.decide(cpu, Some(mebibytes), second).unwrap();
+    }
+
+    /// A whole resize, from its decision until kubelet has done it.
+    fn resize(&mut self, cpu: u64, memory: Option<u64>, second: i64) {
+        self.decide(cpu, memory, second).unwrap();
+        self.follow(Mode::On, second + 15);
+        self.kubelet_does_it();
+        self.follow(Mode::On, second + 30);
+    }
+
+    fn memory(&self) -> &str {
+        self.pod["spec"]["containers"][0]["resources"]["limits"]["memory"]
+            .as_str()
+            .unwrap()
     }
 
     /// Follows the Pod, makes what is written on it, and gives the reasons of Events.
@@ -151,8 +180,132 @@ fn what_kubelet_does_not_do_is_told_with_its_age_and_withdrawn() {
         assert_eq!(life.limit(), "600m");
         life.kubelet_does_it();
         life.follow(Mode::On, 650);
+        assert!(life.is_marked(), "what has failed is remembered");
+        assert!(matches!(
+            life.decide(900, None, 1200),
+            Err(Refusal::Rests(_))
+        ));
+        life.begin(400, 1200);
+        life.follow(Mode::On, 1215);
+        assert_eq!(life.limit(), "400m", "cuts do not rest");
+    }
+}
+
+#[test]
+fn what_fails_again_and_again_is_asked_for_ever_more_rarely() {
+    let mut life = Life::new();
+    let (mut second, mut pauses) = (0, Vec::new());
+    life.begin(900, second);
+    for _ in 0..8 {
+        life.follow(Mode::On, second + 15);
+        life.kubelet_says("Deferred", second + 20);
+        let failed = second + 620;
+        assert_eq!(life.follow(Mode::On, failed), Some("ResizeWithdrawn"));
+        life.follow(Mode::On, failed + 15);
+        life.kubelet_does_it();
+        second = failed + 30;
+        life.follow(Mode::On, second);
+        while life.decide(900, None, second).is_err() {
+            second += 60;
+        }
+        pauses.push((second - failed) / 1800);
+    }
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 48, 48]);
+}
+
+#[test]
+fn a_withdrawal_that_kubelet_does_not_do_is_not_withdrawn() {
+    let mut life = Life::new();
+    life.begin(900, 0);
+    life.follow(Mode::On, 15);
+    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
+    life.follow(Mode::On, 635);
+    life.kubelet_says("Deferred", 640);
+    assert_eq!(life.follow(Mode::On, 1300), Some("ResizeDeferred"));
+    assert_eq!(life.limit(), "600m");
+}
+
+#[test]
+fn raises_come_before_cuts_and_each_kind_of_cut_has_its_turn() {
+    let mut life = Life::new();
+    life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("400Mi");
+    life.kubelet_does_it();
+    let has = |life: &Life| (life.limit().to_owned(), life.memory().to_owned());
+    life.resize(900, Some(300), 0);
+    assert_eq!(has(&life), ("900m".into(), "400Mi".into()));
+    life.resize(800, Some(300), 600);
+    assert_eq!(has(&life), ("900m".into(), "300Mi".into()));
+    life.resize(800, Some(250), 1200);
+    assert_eq!(has(&life), ("800m".into(), "300Mi".into()));
+    life.resize(700, Some(250), 1800);
+    assert_eq!(has(&life), ("800m".into(), "250Mi".into()));
+}
+
+#[test]
+fn memory_that_cannot_be_lowered_keeps_no_cpu_from_growing() {
+    let mut life = Life::new();
+    life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("400Mi");
+    life.kubelet_does_it();
+    life.begin_memory(300, 0);
+    life.follow(Mode::On, 15);
+    life.pod["status"]["conditions"] = json!([{"type": "PodResizeInProgress", "status": "True",
+        "reason": "Error", "message": "it holds more", "lastTransitionTime": at(20)}]);
+    assert_eq!(life.follow(Mode::On, 30), Some("ResizeFailed"));
+    assert_eq!(life.follow(Mode::On, 640), Some("ResizeWithdrawn"));
+    life.follow(Mode::On, 655);
+    life.kubelet_does_it();
+    life.follow(Mode::On, 670);
+    life.resize(900, Some(300), 1200);
+    assert_eq!((life.limit(), life.memory()), ("900m", "400Mi"));
+    assert!(matches!(
+        life.decide(900, Some(300), 1800),
+        Err(Refusal::Rests(_))
+    ));
+    life.resize(900, Some(300), 670 + 1800);
+    assert_eq!(life.memory(), "300Mi");
+}
+
+#[test]
+fn a_container_that_lacks_lowered_memory_gets_it_back_at_once_and_keeps_it() {
+    let killed = json!({"lastState": {"terminated": {"reason": "OOMKilled"}}});
+    let loops = json!({"state": {"waiting": {"reason": "CrashLoopBackOff"}}});
+    for state in [killed, loops] {
+        let mut life = Life::new();
+        life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("512Mi");
+        life.kubelet_does_it();
+        life.begin_memory(165, 0);
+        life.follow(Mode::On, 15);
+        life.kubelet_does_it();
+        assert_eq!((life.follow(Mode::On, 30), life.memory()), (None, "165Mi"));
+        json_patch::merge(&mut life.pod["status"]["containerStatuses"][0], &state);
+        assert_eq!(life.follow(Mode::On, 45), Some("MemoryPutBack"));
+        assert_eq!(life.follow(Mode::On, 60), Some("Resized"));
+        assert_eq!(life.memory(), "512Mi");
+        // It waits for room for as long as that takes.
+        life.kubelet_says("Deferred", 70);
+        assert_eq!(life.follow(Mode::On, 3600), Some("ResizeDeferred"));
+        life.kubelet_does_it();
+        assert_eq!(life.follow(Mode::On, 3615), None);
+        let status = &mut life.pod["status"]["containerStatuses"][0];
+        status["state"] = json!({"running": {}});
+        status["lastState"] = json!({});
+        assert_eq!(life.follow(Mode::On, 3630), None);
+        assert!(life.seen().lacked_memory("app"), "it is remembered");
+        assert_eq!(life.follow(Mode::Off, 3645), None);
         assert!(!life.is_marked());
     }
+}
+
+#[test]
+fn a_kill_before_any_memory_was_taken_changes_nothing() {
+    let mut life = Life::new();
+    life.pod["status"]["containerStatuses"][0]["lastState"] =
+        json!({"terminated": {"reason": "OOMKilled"}});
+    life.begin(900, 0);
+    assert_eq!(life.follow(Mode::On, 15), Some("Resized"));
+    life.kubelet_does_it();
+    assert_eq!(life.follow(Mode::On, 30), None);
+    assert!(life.seen().lacked_memory("app"));
 }
 
 #[test]
@@ -163,7 +316,13 @@ fn a_resize_that_the_api_server_refuses_is_given_up() {
     let followed = follow(&life.seen(), &context(Mode::On, 60));
     assert_eq!(followed.told.unwrap().reason(), "Resized");
     assert_eq!(life.follow(Mode::On, 120), Some("ResizeRefused"));
-    assert_eq!((life.limit(), life.is_marked()), ("600m", false));
+    assert_eq!(life.limit(), "600m");
+    assert!(matches!(
+        life.decide(900, None, 600),
+        Err(Refusal::Rests(_))
+    ));
+    assert_eq!(life.follow(Mode::Off, 615), None);
+    assert!(!life.is_marked());
 }
 
 #[test]
@@ -188,7 +347,19 @@ fn what_somebody_else_changes_is_left_to_them() {
     life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("700m");
     life.kubelet_does_it();
     assert_eq!(life.follow(Mode::On, 30), Some("ResizedByOthers"));
-    assert_eq!((life.limit(), life.is_marked()), ("700m", false));
+    assert_eq!((life.limit(), life.is_marked()), ("700m", true));
+    // It is theirs from then on, also where it has by chance what was once decided.
+    for (limit, second) in [("700m", 45), ("900m", 700), ("600m", 1300)] {
+        life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!(limit);
+        life.kubelet_does_it();
+        assert_eq!(life.follow(Mode::On, second), None);
+        assert_eq!(
+            life.decide(800, None, second),
+            Err(Refusal::ChangedByOthers)
+        );
+    }
+    assert_eq!(life.follow(Mode::Off, 1315), None);
+    assert_eq!((life.limit(), life.is_marked()), ("600m", false));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::plan::scaling::Observed;
+use crate::plan::scaling::{Observed, counted_by};
 use crate::tuning_policy::TuningPolicy;
 use crate::workload::Workload;
 use evenkeel_core::scaling::hpa::MetricSpec;
@@ -24,16 +24,7 @@ pub struct TunedWorkload {
 /// The resources by whose requests a target is scaled: as a share of the request, or by one container.
 #[must_use]
 pub fn scaled_by(observed: &Observed) -> CpuMemory<bool> {
-    let metrics = match (&observed.autoscaler, &observed.workload) {
-        (Some(autoscaler), _) => autoscaler.spec.metrics.defaulted(),
-        (None, Some(workload)) => {
-            let (policy, _) =
-                crate::scaling_policy::ScalingPolicy::parse(&workload.metadata.annotations);
-            policy.metrics().0
-        }
-        (None, None) => Vec::new(),
-    };
-    scaled_by_metrics(&metrics)
+    scaled_by_metrics(&counted_by(observed))
 }
 
 /// The same by the metrics themselves.
@@ -49,4 +40,49 @@ pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
         MetricSpec::Known(..) => false,
     };
     CpuMemory::from_fn(|resource| metrics.iter().any(|metric| counts(metric, resource)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ihpa::CheckedIhpa;
+    use crate::plan::scaling::TargetRef;
+    use crate::watched::WatchedDeployment;
+
+    /// A workload whose annotations name no metric, under an IHPA with these.
+    fn under_ihpa(metrics: &Value) -> Observed {
+        let provider = json!({"type": "Dynamic", "priority": 1, "dynamic": {"portraitType": "Reactive",
+            "metrics": metrics, "algorithm": {"type": "KubeHPA"}}});
+        let ihpa = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "i"}, "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1, "maxReplicas": 9, "portraitProviders": [provider]}});
+        let ihpa = CheckedIhpa::new(Arc::new(serde_json::from_value(ihpa).unwrap()), None);
+        ihpa.rules().expect("they are accepted");
+        let workload =
+            json!({"metadata": {"name": "web", "namespace": "shop", "uid": "d"}, "spec": {}});
+        let workload: WatchedDeployment = serde_json::from_value(workload).unwrap();
+        Observed {
+            ihpa: Some(Arc::new(ihpa)),
+            workload: Some(Arc::new(workload.workload)),
+            ..Observed::alone(TargetRef::new("apps/v1", "Deployment", "shop", "web"))
+        }
+    }
+
+    #[test]
+    fn what_an_ihpa_counts_by_is_read_from_it() {
+        let target = json!({"type": "Utilization", "averageUtilization": 60});
+        let memory =
+            json!([{"type": "Resource", "resource": {"name": "memory", "target": target}}]);
+        let queue = json!([{"type": "External", "external": {"metric": {"name": "jobs"},
+            "target": {"type": "AverageValue", "averageValue": "10"}}}]);
+        for (metrics, cpu, memory) in [(memory, false, true), (queue, false, false)] {
+            let scaled = scaled_by(&under_ihpa(&metrics));
+            assert_eq!(scaled, CpuMemory { cpu, memory }, "{metrics}");
+        }
+        let mut by_annotation = under_ihpa(&json!([]));
+        by_annotation.ihpa = None;
+        assert!(scaled_by(&by_annotation).cpu, "the default of a workload");
+    }
 }

@@ -1,0 +1,59 @@
+//! The part of a decision that is asked for at once: raises before cuts, and cuts of cpu apart from those of memory.
+//!
+//! Kubelet does all of a resize or nothing. A memory limit that it cannot lower, since a container holds more with
+//! its caches, would keep the cpu beside it from growing.
+
+use jiff::Timestamp;
+
+use crate::plan::resize::Refusal;
+use crate::resizable_pod::ResizablePod;
+use crate::resize_record::{Change, ContainerValues, Marks, change, changes};
+use evenkeel_core::tuning::CpuMemory;
+
+/// The values that are asked for now, of those that are wanted.
+///
+/// # Errors
+/// All kinds of change among them have failed and rest.
+pub(super) fn portion(
+    pod: &ResizablePod,
+    wanted: &ContainerValues,
+    now: Timestamp,
+) -> Result<ContainerValues, Refusal> {
+    let has = pod.values();
+    let record = pod.record.as_ref().and_then(|record| record.as_ref().ok());
+    let none = Marks::default();
+    let marks = record.map_or(&none, |record| &record.marks);
+    let all = changes(&has, wanted);
+    let rest = |kind: &Change| marks.rests_until(*kind, now);
+    let may: Vec<Change> = all
+        .iter()
+        .copied()
+        .filter(|kind| rest(kind).is_none())
+        .collect();
+    let last = record.map(|record| changes(&record.from, &record.to));
+    let was_last = |kind: Change| last.as_ref().is_some_and(|last| last.contains(&kind));
+    let chosen = match may[..] {
+        [] => {
+            let until = all.iter().filter_map(rest).min();
+            return until.map_or_else(
+                || Ok(ContainerValues::new()),
+                |until| Err(Refusal::Rests(until)),
+            );
+        }
+        [one] => one,
+        [Change::Raise, ..] => Change::Raise,
+        // Each kind of cut has its turn.
+        _ if was_last(Change::MemoryCut) => Change::CpuCut,
+        _ => Change::MemoryCut,
+    };
+    let of = |(name, wanted): (&Box<str>, &CpuMemory<_>)| {
+        let has = *has.get(name)?;
+        let values = CpuMemory::from_fn(|resource| {
+            let (before, after) = (has[resource], wanted[resource]);
+            let is_chosen = change(resource, before, after) == Some(chosen);
+            if is_chosen { after } else { before }
+        });
+        (values != has).then(|| (name.clone(), values))
+    };
+    Ok(wanted.iter().filter_map(of).collect())
+}

@@ -1,0 +1,93 @@
+//! A VerticalPodAutoscaler, cut down to what tells whether it changes the Pods of a workload: who does and who
+//! tunes would undo each other.
+
+use serde::Deserialize;
+
+use crate::json::{lenient, null_is_default};
+use crate::meta::Meta;
+
+/// The group, version and plural by which it is listed.
+pub const RESOURCE: [&str; 4] = [
+    "autoscaling.k8s.io",
+    "v1",
+    "VerticalPodAutoscaler",
+    "verticalpodautoscalers",
+];
+
+/// The object.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct VerticalPodAutoscaler {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: Spec,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Spec {
+    #[serde(deserialize_with = "lenient")]
+    target_ref: Option<Target>,
+    #[serde(deserialize_with = "lenient")]
+    update_policy: Option<UpdatePolicy>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Target {
+    #[serde(deserialize_with = "null_is_default")]
+    kind: String,
+    #[serde(deserialize_with = "null_is_default")]
+    name: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct UpdatePolicy {
+    #[serde(deserialize_with = "lenient")]
+    update_mode: Option<String>,
+}
+
+impl VerticalPodAutoscaler {
+    /// The kind and name of the workload whose Pods it changes: in every mode but `Off`, and where it names none,
+    /// which is `Auto`.
+    #[must_use]
+    pub fn changes(&self) -> Option<(&str, &str)> {
+        let policy = self.spec.update_policy.as_ref();
+        let mode = policy.and_then(|policy| policy.update_mode.as_deref());
+        let target = self.spec.target_ref.as_ref()?;
+        (mode != Some("Off")).then_some((target.kind.as_str(), target.name.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_modes_but_off_change_pods() {
+        let changes = |spec: serde_json::Value| {
+            let object: VerticalPodAutoscaler =
+                serde_json::from_value(json!({"metadata": {"name": "vpa"}, "spec": spec})).unwrap();
+            object
+                .changes()
+                .map(|(kind, name)| format!("{kind} {name}"))
+        };
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        for (policy, expected) in [
+            (json!(null), true),
+            (json!({}), true),
+            (json!({"updateMode": "InPlaceOrRecreate"}), true),
+            (json!({"updateMode": "Initial"}), true),
+            (json!({"updateMode": "Off"}), false),
+        ] {
+            let found = changes(json!({"targetRef": target, "updatePolicy": policy}));
+            assert_eq!(found.is_some(), expected, "{policy}");
+            assert!(found.is_none_or(|found| found == "Deployment web"));
+        }
+        assert_eq!(changes(json!({})), None);
+    }
+}

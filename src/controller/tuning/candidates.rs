@@ -1,0 +1,122 @@
+//! The Pods whose turn it is on each node: those that use most of it, and before them those that are held at a
+//! limit below what they were made with. Such a Pod uses little because it may use little, and would never be
+//! among the highest.
+//!
+//! Pods that are only told of have ten places of their own, so that they take none from those that are resized.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::memory::Memory;
+use super::settings::Settings;
+use super::workloads::tuned;
+use crate::cluster::ClusterState;
+use evenkeel_core::placement::node_table::NodeState;
+use evenkeel_core::tuning::{CpuMemory, Highest, Mode, Trend, TunedResource};
+use evenkeel_core::units::Amount;
+use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use evenkeel_kubernetes::resizable_pod::ResizablePod;
+
+/// A Pod whose turn it is.
+pub(super) struct Candidate<'a> {
+    pub(super) pod: Arc<ResizablePod>,
+    pub(super) workload: &'a TunedWorkload,
+}
+
+/// What candidates are found by.
+pub(super) struct Candidates<'a> {
+    pub(super) cluster: &'a ClusterState,
+    pub(super) settings: &'a Settings,
+    pub(super) memory: &'a Memory,
+    pub(super) now: Timestamp,
+}
+
+impl Candidates<'_> {
+    /// Those of each node, in the order in which they are decided on.
+    pub(super) fn of<'a>(
+        &self,
+        workloads: &'a [TunedWorkload],
+        nodes: &[&NodeState],
+    ) -> Vec<Vec<Candidate<'a>>> {
+        let places: HashMap<&str, usize> = nodes
+            .iter()
+            .enumerate()
+            .map(|(place, node)| (&*node.name, place))
+            .collect();
+        let capacities: Vec<_> = nodes.iter().map(|node| capacity(node)).collect();
+        let [mut held, mut resized, mut told] =
+            std::array::from_fn(|_| Highest::new(capacities.clone()));
+        let mut pods: Vec<(Arc<ResizablePod>, &TunedWorkload)> = Vec::new();
+        for workload in tuned(workloads) {
+            let is_resized = self.settings.mode_of(workload) == Mode::On;
+            for pod in self.pods(workload) {
+                let place = pod.node.as_deref().and_then(|node| places.get(node));
+                let used = place.and_then(|_| self.memory.used(&pod.uid, self.now));
+                let (Some(place), Some(used)) = (place, used) else {
+                    continue;
+                };
+                let among = if !is_resized {
+                    &mut told
+                } else if self.is_held(&pod) {
+                    &mut held
+                } else {
+                    &mut resized
+                };
+                among.see(*place, pods.len(), used);
+                pods.push((pod, workload));
+            }
+        }
+        let mut found: Vec<Vec<Candidate<'a>>> = nodes.iter().map(|_| Vec::new()).collect();
+        for highest in [held, resized, told] {
+            for (candidates, highest) in found.iter_mut().zip(highest.into_nodes()) {
+                candidates.extend(highest.into_iter().map(|one| {
+                    let (pod, workload) = &pods[one.pod];
+                    Candidate {
+                        pod: Arc::clone(pod),
+                        workload,
+                    }
+                }));
+            }
+        }
+        found
+    }
+
+    fn pods(&self, workload: &TunedWorkload) -> impl Iterator<Item = Arc<ResizablePod>> {
+        let all = workload.controllers.iter();
+        let all = all.flat_map(|controller| self.cluster.resizable_of(controller));
+        all.filter(|pod| pod.has_limits())
+    }
+
+    /// True for a Pod with a container at a limit below what it was made with.
+    fn is_held(&self, pod: &ResizablePod) -> bool {
+        pod.containers.iter().any(|container| {
+            let lowered = |resource: TunedResource| {
+                let limit = container.values[resource].limit?;
+                let original = pod.original(&container.name, resource)?;
+                (limit < original).then_some((resource, limit))
+            };
+            let mut lowered = TunedResource::ALL
+                .into_iter()
+                .filter_map(lowered)
+                .peekable();
+            if lowered.peek().is_none() {
+                return false;
+            }
+            let samples = self.memory.samples(&pod.uid, &container.name, self.now);
+            samples.is_some_and(|samples| {
+                lowered.any(|(resource, limit)| {
+                    Trend::within(&samples[resource], limit) == Trend::AtLimit
+                })
+            })
+        })
+    }
+}
+
+fn capacity(node: &NodeState) -> CpuMemory<Amount> {
+    CpuMemory::from_fn(|resource| {
+        let known = node.load.capacity[resource.resource()];
+        known.unwrap_or_default()
+    })
+}
