@@ -2,10 +2,11 @@
 //! what is told of it.
 //!
 //! The state of a Pod is its label alone: the condition that takes it out of traffic follows from it
-//! ([`super::online_condition`]), whoever sees it. So nothing is remembered that an end of the leader could lose,
-//! and where a profile is gone its Pods are told by their labels.
+//! ([`super::online_condition`]), whoever sees it. So nothing is remembered that an end of the leader could lose but
+//! since when something is waited for, and where a profile is gone its Pods are told by their labels.
 
 mod events;
+mod give_backs;
 mod pods;
 mod problem;
 mod profiled;
@@ -23,9 +24,10 @@ use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
 
 use pods::Member;
+pub use give_backs::GiveBacks;
 pub use problem::ProfileProblem;
 pub use profiled::{Context, ProfileMemory, Profiled};
-pub use writes::release;
+pub use writes::{bring_online, release};
 
 /// What a round comes to for one profile.
 #[derive(Debug, Default)]
@@ -44,7 +46,7 @@ pub fn plan(
     memory: &mut ProfileMemory,
     context: &Context<'_>,
 ) -> ProfileOutcome {
-    let members = pods::members(profiled, context.now);
+    let members = pods::members(profiled, &mut memory.give_backs, context.now);
     let decided = problem::accepted(profiled, context).map(|accepted| {
         let limits = limits(profiled, accepted.workload, &members, context.now);
         let pods: Vec<_> = members.iter().map(|member| member.facts.clone()).collect();

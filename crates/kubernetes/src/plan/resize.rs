@@ -341,21 +341,20 @@ pub fn annotate(
 /// resized any more.
 #[must_use]
 pub fn put_back(pod: &ResizablePod, rules: Rules, purpose: Purpose) -> Option<Write> {
-    let is_over = match &pod.record {
-        None => return None,
-        Some(Err(_)) => true,
-        Some(Ok(record)) => record.is_put_back(&pod.values()) || !record.explains(&pod.values()),
-    };
-    if is_over {
-        return annotate(pod, None, purpose);
-    }
-    let record = pod
-        .record
-        .as_ref()
-        .and_then(|record| record.as_ref().ok())?;
-    let resized = withdraw(pod, &record.original, rules, purpose);
-    let resized = resized.ok().flatten();
+    let resized = owed(pod).and_then(|record| {
+        let resized = withdraw(pod, &record.original, rules, purpose);
+        resized.ok().flatten()
+    });
     resized.or_else(|| annotate(pod, None, purpose))
+}
+
+/// The record of a Pod that does not ask yet for what it was made with, and still could.
+#[must_use]
+pub fn owed(pod: &ResizablePod) -> Option<&ResizeRecord> {
+    let record = pod.record.as_ref()?.as_ref().ok()?;
+    let asked = pod.values();
+    let is_owed = record.explains(&asked) && !record.is_put_back(&asked);
+    (is_owed && pod.obstacle.is_none()).then_some(record)
 }
 
 /// The Pod as writes name it.

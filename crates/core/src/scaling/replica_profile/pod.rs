@@ -49,7 +49,7 @@ pub enum PodResources {
     Full,
     /// It has less, or is about to have all of it.
     Lowered,
-    /// Its node cannot give them back at present.
+    /// It does not get them back at present, from its node or by a quota.
     Withheld,
 }
 

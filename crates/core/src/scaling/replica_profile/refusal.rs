@@ -23,7 +23,7 @@ pub enum Refusal {
     DisruptionBudget { name: String },
     /// These Pods have no readiness gate.
     NoGate { pods: i32 },
-    /// The nodes of these Pods cannot give them their resources back at present.
+    /// These Pods do not get their resources back at present.
     Withheld { pods: i32 },
 }
 
@@ -76,8 +76,8 @@ impl fmt::Display for Refusal {
             ),
             Self::Withheld { pods } => write!(
                 f,
-                "the nodes of {pods} Pods cannot give them back the resources that they ask for, and so they \
-                 take no traffic"
+                "{pods} Pods do not get back the resources that they ask for, of their nodes or by a quota of the \
+                 namespace, and so they take no traffic"
             ),
         }
     }

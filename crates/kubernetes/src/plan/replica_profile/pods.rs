@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::give_backs::GiveBacks;
 use super::profiled::Profiled;
-use super::standby;
 use crate::annotations::ONLINE;
 use crate::disruption_budget::DisruptionBudget;
 use crate::kinds::Kind;
@@ -15,7 +15,7 @@ use crate::removable_pod::RemovablePod;
 use evenkeel_core::placement::deletion_cost::Ground;
 use evenkeel_core::placement::deletion_order::{Phase, Victim, in_order};
 use evenkeel_core::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
-use evenkeel_core::scaling::replica_profile::{Budget, PodState, ProfilePod};
+use evenkeel_core::scaling::replica_profile::{Budget, PodResources, PodState, ProfilePod};
 
 /// The time in which the controller of budgets sees that a Pod is not ready any more.
 const BUDGET_LAG: SignedDuration = SignedDuration::from_secs(10);
@@ -33,12 +33,20 @@ pub(super) struct Member {
 }
 
 /// The Pods that are neither finished nor being deleted, those first that go first.
-pub(super) fn members(profiled: &Profiled, now: Timestamp) -> Vec<Member> {
+pub(super) fn members(
+    profiled: &Profiled,
+    give_backs: &mut GiveBacks,
+    now: Timestamp,
+) -> Vec<Member> {
+    give_backs.retain(profiled.gated.iter().map(|pod| &**pod));
     let is_ordinal = profiled.profile.kind() == Some(Kind::StatefulSet);
     let gated = profiled
         .gated
         .iter()
-        .filter_map(|pod| gated(pod, is_ordinal));
+        .filter_map(|pod| {
+            let resources = give_backs.resources(pod, pod.state(), now);
+            gated(pod, resources, is_ordinal)
+        });
     let mut members: Vec<Member> = gated.collect();
     if !is_ordinal {
         members = by_deletion(members, now);
@@ -54,7 +62,7 @@ pub(super) fn members(profiled: &Profiled, now: Timestamp) -> Vec<Member> {
     members
 }
 
-fn gated(pod: &Arc<Pod>, is_ordinal: bool) -> Option<Member> {
+fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Member> {
     let removable = RemovablePod::of(pod)?;
     let is = |condition: &str| {
         let found = pod.status.condition(condition);
@@ -73,7 +81,7 @@ fn gated(pod: &Arc<Pod>, is_ordinal: bool) -> Option<Member> {
         off_since: off
             .filter(|_| state.is_off())
             .and_then(|found| found.last_transition_time),
-        resources: standby::resources(pod),
+        resources,
         is_marked: is_ordinal || is_first || removable.mark.is_users(),
         ordinal: ordinal(pod.name()).filter(|_| is_ordinal),
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::give_backs::GiveBacks;
 use crate::disruption_budget::DisruptionBudget;
 use crate::pod::Pod;
 use crate::replica_profile::CheckedReplicaProfile;
@@ -43,8 +44,10 @@ pub struct Context<'a> {
     pub now: Timestamp,
 }
 
-/// What was told of a profile in the round before, so that nothing is told twice.
+/// What is remembered of a profile from one round to the next: nothing that its Pods need.
 #[derive(Debug, Default)]
 pub struct ProfileMemory {
+    /// What was told, so that nothing is told twice.
     pub(super) told: BTreeSet<String>,
+    pub(super) give_backs: GiveBacks,
 }

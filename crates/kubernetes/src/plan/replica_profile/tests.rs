@@ -316,9 +316,64 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         assert_eq!(notes.len(), 1, "{case}: {notes:?}");
         assert_eq!(notes[0].0, "ProfileNotApplied", "{case}");
     }
-    let freed = release(&base.gated[1], Purpose::PodState, now());
+    let mut waits = GiveBacks::default();
+    let freed = release(&base.gated[1], &mut waits, now());
     assert_eq!(targets(&freed, Purpose::PodState), ["pods shop/web-b"]);
-    assert!(release(&base.gated[0], Purpose::PodState, now()).is_empty());
+    assert!(release(&base.gated[0], &mut waits, now()).is_empty());
+}
+
+/// A Pod that stands by, or did until a moment ago, with half of its cpu.
+fn lowered(name: &str, state: &str) -> Value {
+    let of = |cpu: &str| json!({"web": {"requests": {"cpu": cpu}}});
+    let record = json!({"by": "standby", "original": of("1"), "from": of("1"), "to": of("500m"),
+        "at": "2026-11-25T11:00:00Z"});
+    let resources = json!({"requests": {"cpu": "500m"}});
+    let mut pod = written(name, Some(state));
+    pod["metadata"]["resourceVersion"] = json!("5");
+    pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
+    pod["spec"]["containers"] = json!([{"name": "web", "resources": resources}]);
+    pod["status"]["containerStatuses"] = json!([{"name": "web", "resources": resources}]);
+    pod
+}
+
+#[test]
+fn a_pod_that_is_refused_its_resources_is_waited_for_no_longer_than_they_take() {
+    let later = |seconds| now() + jiff::SignedDuration::from_secs(seconds);
+    let spec = json!({"onlineReplicas": 3, "cutoffReplicas": 0, "standbyReplicas": 0});
+    let states = [("web-a", None), ("web-b", None), ("web-c", None)];
+    let mut profiled = profiled(&spec, 3, &states);
+    let refused: Pod = serde_json::from_value(lowered("web-a", "Cutoff")).unwrap();
+    let waiting: Pod = serde_json::from_value(lowered("web-b", "Standby")).unwrap();
+    profiled.gated[0] = Arc::new(refused.clone());
+    profiled.gated[1] = Arc::new(waiting);
+    profiled.profile = profile(
+        &json!({"onlineReplicas": 2, "standbyReplicas": 1}),
+        &json!(null),
+    );
+    let mut memory = ProfileMemory::default();
+    let mut states = |at| {
+        let context = Context {
+            is_enabled: true,
+            reporter: "evenkeel-0",
+            now: at,
+        };
+        let outcome = plan(&profiled, &mut memory, &context);
+        let reason = status(&outcome.writes)["conditions"][1]["reason"].clone();
+        (targets(&outcome.writes, Purpose::PodState), reason)
+    };
+    assert_eq!(states(later(0)), (vec![], json!("Progressing")));
+    // The other one that stands by takes its place.
+    let raised = vec!["pods shop/web-b".to_owned()];
+    assert_eq!(states(later(40)), (raised, json!("ResourcesWithheld")));
+    let mut waits = GiveBacks::default();
+    let mut freed = |at| {
+        let freed = release(&refused, &mut waits, at);
+        let asked = ["pods/resize shop/web-a".to_owned()];
+        assert_eq!(targets(&freed, Purpose::PodState)[..1], asked);
+        targets(&freed, Purpose::PodState).len() - 1
+    };
+    assert_eq!((freed(later(0)), freed(later(40))), (0, 1));
+    assert_eq!(bring_online(&refused, Purpose::Restore, now()).len(), 2);
 }
 
 #[test]

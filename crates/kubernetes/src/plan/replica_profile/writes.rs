@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::give_backs::GiveBacks;
 use super::pods::Member;
 use super::standby;
 use crate::annotations::POD_STATE;
@@ -71,12 +72,22 @@ pub(super) fn marks(members: &[Member], victims: &[usize]) -> Vec<Write> {
 }
 
 /// The writes that take a Pod's state and its cost away, where no profile holds it. One that stands by has its
-/// resources back first, unless its node cannot give them: then it takes traffic all the same.
+/// resources back first, unless they are not given for a while: then it takes traffic all the same.
 #[must_use]
-pub fn release(pod: &Pod, purpose: Purpose, now: Timestamp) -> Vec<Write> {
+pub fn release(pod: &Pod, give_backs: &mut GiveBacks, now: Timestamp) -> Vec<Write> {
+    let waits = give_backs.resources(pod, PodState::Online, now) == PodResources::Lowered;
+    released(pod, Purpose::PodState, !waits, now)
+}
+
+/// The same where nothing may be waited for.
+#[must_use]
+pub fn bring_online(pod: &Pod, purpose: Purpose, now: Timestamp) -> Vec<Write> {
+    released(pod, purpose, true, now)
+}
+
+fn released(pod: &Pod, purpose: Purpose, is_online: bool, now: Timestamp) -> Vec<Write> {
     let resized = standby::write(pod, PodState::Online, None, now);
-    let waits = standby::resources(pod) == PodResources::Lowered;
-    let online = state(pod, PodState::Online).filter(|_| !waits);
+    let online = state(pod, PodState::Online).filter(|_| is_online);
     let online = resized.into_iter().chain(online);
     let online = online.map(|write| Write { purpose, ..write });
     let removable = RemovablePod::of(pod);
