@@ -66,9 +66,11 @@ pub struct ProfilePod {
     /// Since when it has taken no traffic; `None` while it may take some.
     pub off_since: Option<Timestamp>,
     pub resources: PodResources,
-    /// True where its controller deletes it before others that are not ready either: it is marked so, or
-    /// its controller goes by ordinals.
-    pub is_marked: bool,
+    /// Its turn where its controller deletes Pods, by what that sees: those of lower ones go before, and
+    /// among equals any.
+    pub turn: u32,
+    /// True where its turn may be made another: a user has given it no cost of deletion.
+    pub takes_mark: bool,
     /// Its ordinal, where its controller deletes the highest first.
     pub ordinal: Option<u32>,
 }
@@ -77,6 +79,11 @@ impl ProfilePod {
     /// True for one that takes traffic, or will as soon as that is seen.
     pub(super) const fn serves(&self) -> bool {
         !self.state.is_off() && self.containers_ready
+    }
+
+    /// True for one that may take traffic and is not ready for it.
+    pub(super) const fn is_unready(&self) -> bool {
+        !self.state.is_off() && !self.containers_ready
     }
 
     /// True for one that could take traffic at once.

@@ -1,3 +1,6 @@
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -30,7 +33,8 @@ fn count(pods: impl IntoIterator) -> i32 {
     i32::try_from(pods.into_iter().count()).unwrap()
 }
 
-/// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds.
+/// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds. Its controller goes
+/// by the costs of the round before, and takes of equals the one that it should leave.
 #[derive(Debug, Clone)]
 struct Played {
     pods: Vec<(i32, ProfilePod)>,
@@ -41,6 +45,8 @@ struct Played {
     /// The rounds that its controller takes to follow the count.
     lag: i64,
     next: i32,
+    /// What those cost that are marked, by their numbers.
+    costs: BTreeMap<i32, Option<Timestamp>>,
     /// The Pods that have gone, each as it was.
     gone: Vec<ProfilePod>,
 }
@@ -55,6 +61,7 @@ impl Played {
             second: 0,
             lag: 0,
             next: 0,
+            costs: BTreeMap::new(),
             gone: Vec::new(),
         };
         played.follow_count();
@@ -76,7 +83,7 @@ impl Played {
             let ordinal = (0..=u32::MAX).find(|ordinal| !taken(ordinal));
             let pod = ProfilePod {
                 is_gated: true,
-                is_marked: self.ordinals,
+                takes_mark: !self.ordinals,
                 ordinal: ordinal.filter(|_| self.ordinals),
                 ..ProfilePod::default()
             };
@@ -85,8 +92,7 @@ impl Played {
         }
         while count(&self.pods) > self.replicas {
             let order = |(number, pod): &(i32, ProfilePod)| {
-                let is_ready = pod.containers_ready && !pod.state.is_off();
-                (is_ready, !pod.is_marked, std::cmp::Reverse(*number))
+                (self.key(*number, pod), Reverse(pod.off_since))
             };
             let first = if self.ordinals {
                 (0..self.pods.len()).max_by_key(|&at| self.pods[at].1.ordinal)
@@ -98,8 +104,20 @@ impl Played {
         }
     }
 
+    /// What its controller goes by: those that are not ready first, of them those that are marked.
+    fn key(&self, number: i32, pod: &ProfilePod) -> (bool, bool, Option<Timestamp>) {
+        let cost = self.costs.get(&number);
+        (pod.serves(), cost.is_none(), cost.copied().flatten())
+    }
+
     fn seen(&self) -> Vec<ProfilePod> {
         let mut pods = self.pods.clone();
+        let keys: BTreeSet<_> = pods.iter().map(|(number, pod)| self.key(*number, pod)).collect();
+        for (number, pod) in &mut pods {
+            let key = self.key(*number, pod);
+            let turn = keys.iter().position(|one| *one == key).unwrap();
+            pod.turn = u32::try_from(turn).unwrap();
+        }
         pods.sort_by_key(|(number, pod)| (std::cmp::Reverse(pod.ordinal), *number));
         pods.into_iter().map(|(_, pod)| pod).collect()
     }
@@ -132,11 +150,10 @@ impl Played {
         );
         self.pods
             .sort_by_key(|(number, pod)| (std::cmp::Reverse(pod.ordinal), *number));
-        if !self.ordinals {
-            for (place, (_, pod)) in self.pods.iter_mut().enumerate() {
-                pod.is_marked = plan.victims.contains(&place);
-            }
-        }
+        let marked = plan.victims.iter();
+        let marked = marked.filter(|&&at| self.pods[at].1.takes_mark);
+        let marked = marked.map(|&at| (self.pods[at].0, self.pods[at].1.off_since));
+        let marked = marked.collect();
         for StateChange { pod, to } in &plan.changes {
             let pod = &mut self.pods[*pod].1;
             let distance = (pod.state as i32 - *to as i32).abs();
@@ -157,6 +174,7 @@ impl Played {
         if self.lag == 0 || self.second % self.lag == 0 {
             self.follow_count();
         }
+        self.costs = marked;
         plan
     }
 
@@ -244,6 +262,41 @@ fn a_scale_in_deletes_what_has_been_out_of_traffic_for_the_drain() {
             assert_eq!(top[0].state, PodState::Cutoff, "the highest goes next");
         }
     }
+}
+
+#[test]
+fn victims_that_come_one_by_one_are_each_drained() {
+    let mut played = Played::new(8, false);
+    let mut online = 8;
+    for second in 0..900 {
+        if second % 15 == 0 && online > 3 {
+            online -= 1;
+        }
+        let rules = Rules {
+            drain: SignedDuration::from_secs(300),
+            ..rules(counts(online, 0, 0))
+        };
+        let was = played.gone.len();
+        played.round(&rules);
+        for pod in &played.gone[was..] {
+            let since = pod.off_since.expect("it was taken out of traffic first");
+            assert!(at(played.second).duration_since(since) >= rules.drain);
+        }
+        played.pass();
+    }
+    assert_eq!(played.counts(), counts(3, 0, 0));
+}
+
+#[test]
+fn a_victim_with_a_cost_of_its_user_goes_once_no_harm_is_done_to_others() {
+    let mut played = Played::new(4, false);
+    played.play(&rules(counts(2, 2, 0)), 60);
+    for (_, pod) in &mut played.pods {
+        pod.takes_mark = false;
+    }
+    played.play(&rules(counts(2, 1, 0)), 60);
+    assert_eq!(played.counts(), counts(2, 1, 0));
+    assert!(played.gone[0].off_since.is_some());
 }
 
 #[test]
@@ -428,6 +481,8 @@ proptest! {
                 prop_assert!(!has_room || played.gone[gone..].iter().all(|pod| pod.state.is_off() || !pod.containers_ready),
                     "{played:?}");
             }
+            let drained = |pod: &&ProfilePod| pod.off_since.is_none_or(|since| at(played.second).duration_since(since) >= DRAIN);
+            prop_assert!(played.gone[gone..].iter().filter(|pod| !drained(pod)).count() == 0, "{played:?}");
             played.pass();
         }
         let off = second.parked().min(most.unwrap_or(i32::MAX));

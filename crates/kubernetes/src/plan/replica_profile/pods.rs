@@ -1,6 +1,7 @@
 //! The Pods of a workload as a decision takes them, in the order in which its controller would delete them.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,7 +13,6 @@ use crate::disruption_budget::DisruptionBudget;
 use crate::kinds::Kind;
 use crate::pod::{self, Pod};
 use crate::removable_pod::RemovablePod;
-use evenkeel_core::placement::deletion_cost::Ground;
 use evenkeel_core::placement::deletion_order::{Phase, Victim, in_order};
 use evenkeel_core::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
 use evenkeel_core::scaling::replica_profile::{Budget, PodResources, PodState, ProfilePod};
@@ -28,9 +28,12 @@ pub(super) struct Member {
     /// It as far as it may go in a scale-in.
     pub(super) removable: Option<RemovablePod>,
     pub(super) facts: ProfilePod,
-    /// The cost of its deletion.
-    cost: i32,
+    /// What decides before all else when its controller deletes it.
+    key: TurnKey,
 }
+
+/// True for one that is bound, its phase, true for one that is ready, and the cost of its deletion.
+type TurnKey = (bool, Phase, bool, i32);
 
 /// The Pods that are neither finished nor being deleted, those first that go first.
 pub(super) fn members(
@@ -58,8 +61,19 @@ pub(super) fn members(
     members.extend(others.map(|facts| ungated(facts, is_ordinal)));
     if is_ordinal {
         members.sort_by_key(|member| Reverse(member.facts.ordinal));
+    } else {
+        take_turns(&mut members);
     }
     members
+}
+
+/// Gives Pods their turns: the same where only chance decides, or what is known here too late.
+fn take_turns(members: &mut [Member]) {
+    let keys: BTreeSet<TurnKey> = members.iter().map(|member| member.key).collect();
+    let turns: BTreeMap<TurnKey, u32> = keys.into_iter().zip(0..).collect();
+    for member in members {
+        member.facts.turn = turns.get(&member.key).copied().unwrap_or(0);
+    }
 }
 
 fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Member> {
@@ -71,8 +85,6 @@ fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Me
     let off = pod.status.condition(ONLINE);
     let off = off.filter(|found| found.status == "False");
     let state = pod.state();
-    let given = removable.mark.given();
-    let is_first = given.is_some_and(|given| given.ground == Ground::CutOff);
     let facts = ProfilePod {
         state,
         is_gated: true,
@@ -82,13 +94,24 @@ fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Me
             .filter(|_| state.is_off())
             .and_then(|found| found.last_transition_time),
         resources,
-        is_marked: is_ordinal || is_first || removable.mark.is_users(),
+        turn: 0,
+        takes_mark: !is_ordinal && !removable.mark.is_users(),
         ordinal: ordinal(pod.name()).filter(|_| is_ordinal),
     };
     let cost = removable.mark.cost.as_deref();
+    let phase = match pod.status.phase {
+        pod::Phase::Pending => Phase::Pending,
+        pod::Phase::Running => Phase::Running,
+        _ => Phase::Unknown,
+    };
     Some(Member {
         pod: Some(Arc::clone(pod)),
-        cost: cost.and_then(|cost| cost.parse().ok()).unwrap_or(0),
+        key: (
+            removable.node.is_some(),
+            phase,
+            facts.ready_since.is_some(),
+            cost.and_then(|cost| cost.parse().ok()).unwrap_or(0),
+        ),
         removable: Some(removable),
         facts,
     })
@@ -98,6 +121,11 @@ fn ungated(facts: &PodFacts, is_ordinal: bool) -> Member {
     let ready = facts
         .ready
         .filter(|ready| ready.status == ConditionStatus::True);
+    let phase = match facts.phase {
+        PodPhase::Pending => Phase::Pending,
+        PodPhase::Running => Phase::Running,
+        _ => Phase::Unknown,
+    };
     Member {
         pod: None,
         removable: None,
@@ -107,7 +135,7 @@ fn ungated(facts: &PodFacts, is_ordinal: bool) -> Member {
             ordinal: ordinal(&facts.name).filter(|_| is_ordinal),
             ..ProfilePod::default()
         },
-        cost: 0,
+        key: (facts.start_time.is_some(), phase, ready.is_some(), 0),
     }
 }
 
@@ -137,18 +165,15 @@ fn victim(member: &Member, now: Timestamp) -> Victim<Arc<str>, String> {
     };
     let made = pod.and_then(|pod| pod.metadata.creation_timestamp);
     let age = |since: Option<Timestamp>| since.map(|since| now.duration_since(since));
+    let (_, phase, is_ready, cost) = member.key;
     Victim {
         node: member
             .removable
             .as_ref()
             .and_then(|removable| removable.node.clone()),
-        phase: match pod.map(|pod| pod.status.phase) {
-            Some(pod::Phase::Pending) => Phase::Pending,
-            Some(pod::Phase::Running) => Phase::Running,
-            _ => Phase::Unknown,
-        },
-        is_ready: member.facts.ready_since.is_some(),
-        cost: member.cost,
+        phase,
+        is_ready,
+        cost,
         ready_for: age(member.facts.ready_since),
         restarts: pod.map_or([0, 0], |pod| {
             let status = &pod.status;

@@ -216,8 +216,8 @@ fn those_that_are_to_go_are_marked_before_the_count_falls() {
     let name = marked.strip_prefix("pods shop/").unwrap();
     let mut object = written(name, Some("Cutoff"));
     object["metadata"]["annotations"] = json!({
-        "controller.kubernetes.io/pod-deletion-cost": "-1000001",
-        "evenkeel.dev/deletion-cost": "-1000001 cutoff"});
+        "controller.kubernetes.io/pod-deletion-cost": "-1940085200",
+        "evenkeel.dev/deletion-cost": "-1940085200 cutoff"});
     for pod in &mut profiled.gated {
         if pod.name() == name {
             *pod = Arc::new(serde_json::from_value(object.clone()).unwrap());
