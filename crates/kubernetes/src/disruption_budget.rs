@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_label_selector::{LabelSelector, Selector};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Deserialize;
 
 use crate::json::{lenient, null_is_default};
@@ -18,6 +19,8 @@ pub struct DisruptionBudget {
     selector: Option<Selector>,
     /// The Pods that may still go, by what its controller last saw; 0 while that was another version of it.
     allowed: u32,
+    /// True where its spec lets none go, however many there are.
+    is_absolute: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -32,10 +35,14 @@ struct Written {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Spec {
     #[serde(deserialize_with = "lenient")]
     selector: Option<WrittenSelector>,
+    #[serde(deserialize_with = "lenient")]
+    max_unavailable: Option<IntOrString>,
+    #[serde(deserialize_with = "lenient")]
+    min_available: Option<IntOrString>,
 }
 
 #[derive(Default, Deserialize)]
@@ -55,12 +62,21 @@ impl From<Written> for DisruptionBudget {
         } = written;
         let selector = spec.selector.map(LabelSelector::from);
         let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
+        let is = |found: Option<IntOrString>, of: [&str; 2]| {
+            let text = found.map(|found| match found {
+                IntOrString::Int(number) => number.to_string(),
+                IntOrString::String(text) => text,
+            });
+            text.is_some_and(|text| of.contains(&text.as_str()))
+        };
+        let is_absolute = is(spec.max_unavailable, ["0", "0%"]) || is(spec.min_available, ["100%"; 2]);
         let is_current = status.observed_generation >= metadata.generation;
         let allowed = status.disruptions_allowed.filter(|_| is_current);
         Self {
             metadata,
             selector,
             allowed: u32::try_from(allowed.unwrap_or(0)).unwrap_or(0),
+            is_absolute,
         }
     }
 }
@@ -71,6 +87,12 @@ impl DisruptionBudget {
     pub fn covers(&self, labels: &BTreeMap<String, String>) -> bool {
         let selector = self.selector.as_ref();
         selector.is_some_and(|selector| selector.matches(labels))
+    }
+
+    /// True where it never lets a Pod go.
+    #[must_use]
+    pub const fn is_absolute(&self) -> bool {
+        self.is_absolute
     }
 
     /// The Pods that may still go.
@@ -109,6 +131,21 @@ mod tests {
                 left,
                 "{observed} {allowed}"
             );
+        }
+    }
+
+    #[test]
+    fn one_that_never_lets_a_pod_go_says_so_by_its_spec() {
+        for (spec, is_absolute) in [
+            (json!({"maxUnavailable": 0}), true),
+            (json!({"maxUnavailable": "0%"}), true),
+            (json!({"minAvailable": "100%"}), true),
+            (json!({"maxUnavailable": 1}), false),
+            (json!({"minAvailable": 100}), false),
+            (json!({}), false),
+        ] {
+            let found = budget(json!({"spec": spec}));
+            assert_eq!(found.is_absolute(), is_absolute, "{spec}");
         }
     }
 

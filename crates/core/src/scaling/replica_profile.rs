@@ -6,6 +6,7 @@
 //! workload rises at once and falls Pod by Pod, each being out of traffic for a while before it goes. What takes
 //! traffic is counted by Pods that are ready, so that a cut-off Pod stands in for one that is not.
 
+mod blocked;
 mod census;
 mod direction;
 mod excess;
@@ -18,6 +19,7 @@ mod situation;
 use jiff::SignedDuration;
 
 use super::ReplicaCounts;
+use blocked::Blocked;
 use census::Census;
 use excess::{at_least_none, excess};
 use limits::Allowance;
@@ -50,6 +52,8 @@ pub struct ProfilePlan {
     pub victims: Vec<usize>,
     /// What is not done, and why.
     pub refusals: Vec<Refusal>,
+    /// True where Pods that are to go wait for limits to let one be taken out of traffic.
+    pub waits: bool,
 }
 
 /// Decides what is to be done for a profile at one moment.
@@ -75,15 +79,19 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     let leaving = excess(going, census.unready);
     let off = wanted.parked().saturating_add(leaving);
     let raised = raise(rules, seen, &census, off, &mut plan);
-    let blocked = !raised && !seen.is_rolling && lower(rules, seen, &census, off, &mut plan);
+    let mut blocked = Blocked::No;
     if !raised && !seen.is_rolling {
+        blocked = lower(rules, seen, &census, off, &mut plan);
         exchange(rules, seen, &census, leaving, &mut plan);
+    }
+    if seen.limits.within(off) == 0 {
+        blocked = Blocked::Always;
     }
     let scale_in = ScaleIn {
         rules,
         seen,
         census: &census,
-        is_blocked: blocked || seen.limits.within(off) == 0,
+        undrained: blocked.undrained(rules, seen),
     };
     plan.victims = scale_in.victims(going);
     plan.replicas = if surplus > 0 {
@@ -94,6 +102,7 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     } else {
         wanted.total()
     };
+    plan.waits = surplus > 0 && blocked == Blocked::Now && plan.replicas == seen.replicas;
     plan
 }
 
@@ -163,14 +172,14 @@ fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
     i32::try_from(misplaced.count()).unwrap_or(i32::MAX)
 }
 
-/// Takes Pods out of traffic, where more take it than is wanted; true where limits let none go that should.
+/// Takes Pods out of traffic, where more take it than is wanted; gives whether limits let none go that should.
 fn lower(
     rules: &Rules,
     seen: &Situation<'_>,
     census: &Census,
     off: i32,
     plan: &mut ProfilePlan,
-) -> bool {
+) -> Blocked {
     let spare = excess(census.settled, rules.wanted.online);
     let others = census.missing.saturating_add(census.unready);
     let most = seen.limits.beside(off, others);
@@ -198,8 +207,20 @@ fn lower(
             pods: left.min(ungated),
         });
     }
+    let is_budgets = left > 0 && refusal.is_some();
     plan.refusals.extend(refusal.filter(|_| left > 0));
-    none_leaves && missing > 0 && spare > 0
+    if !none_leaves || missing == 0 || spare == 0 || (left > 0 && !is_budgets) {
+        return Blocked::No;
+    }
+    let has_room = seen.limits.within(off) > rules.wanted.parked();
+    if !has_room || (is_budgets && !allowance.waits()) {
+        return Blocked::Always;
+    }
+    // What starts anew for a moment is not told; who waits is.
+    if !is_budgets && seen.waits_since.is_some_and(|since| seen.now.duration_since(since) >= SETTLED) {
+        plan.refusals.push(Refusal::Unavailable { pods: others });
+    }
+    Blocked::Now
 }
 
 /// Exchanges those that are cut off and those that stand by, as both are wanted.

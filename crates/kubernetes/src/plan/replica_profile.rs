@@ -55,11 +55,14 @@ pub fn plan(
             pods: &pods,
             limits: &limits,
             is_rolling: profiled.is_rolling,
+            waits_since: memory.waits_since,
             now: context.now,
         };
         let plan = decide(accepted.rules, &situation);
         (accepted, plan)
     });
+    let waits = decided.as_ref().is_ok_and(|(_, plan)| plan.waits);
+    memory.waits_since = waits.then(|| memory.waits_since.unwrap_or(context.now));
     let status = status::status(profiled, &members, decided.as_ref(), context.now);
     let mut outcome = ProfileOutcome {
         problem: decided.as_ref().err().map(ProfileProblem::reason),

@@ -17,6 +17,8 @@ pub enum Refusal {
     },
     /// More would be out of traffic than the workload's `maxUnavailable`.
     MaxUnavailable { wanted: i32, allowed: i32 },
+    /// So many Pods are unavailable that `maxUnavailable` lets no further one be taken out of traffic.
+    Unavailable { pods: i32 },
     /// A StatefulSet that waits for each Pod to be ready does nothing while more than one is not.
     Ordered { wanted: i32 },
     /// A PodDisruptionBudget has no disruption left.
@@ -34,7 +36,7 @@ impl Refusal {
         match self {
             Self::Paused => "Paused",
             Self::Direction { .. } => "DirectionNotAllowed",
-            Self::MaxUnavailable { .. } => "MaxUnavailable",
+            Self::MaxUnavailable { .. } | Self::Unavailable { .. } => "MaxUnavailable",
             Self::Ordered { .. } => "OrderedReady",
             Self::DisruptionBudget { .. } => "PodDisruptionBudget",
             Self::NoGate { .. } => "NoReadinessGate",
@@ -59,6 +61,10 @@ impl fmt::Display for Refusal {
             Self::MaxUnavailable { wanted, allowed } => write!(
                 f,
                 "{wanted} Pods out of traffic are wanted, and maxUnavailable of the workload lets {allowed} be"
+            ),
+            Self::Unavailable { pods } => write!(
+                f,
+                "{pods} Pods are not ready, beside which maxUnavailable of the workload lets none be taken out of traffic"
             ),
             Self::Ordered { wanted } => write!(
                 f,

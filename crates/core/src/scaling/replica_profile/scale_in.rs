@@ -15,8 +15,8 @@ pub(super) struct ScaleIn<'a> {
     pub(super) rules: &'a Rules,
     pub(super) seen: &'a Situation<'a>,
     pub(super) census: &'a Census,
-    /// True where limits let no Pod be taken out of traffic.
-    pub(super) is_blocked: bool,
+    /// The Pods that may go in traffic, since limits let none be taken out of it.
+    pub(super) undrained: usize,
 }
 
 /// The first turns of some Pods: that of any, and that of one which should not go yet.
@@ -63,7 +63,13 @@ impl ScaleIn<'_> {
         }
         let absent = self.census.missing.min(surplus);
         let ripe = if self.goes_by_ordinals() {
-            let is_ripe = |at: &&usize| self.is_ripe(&self.seen.pods[**at]);
+            let mut undrained = self.undrained;
+            let is_ripe = |at: &&usize| {
+                let pod = &self.seen.pods[**at];
+                let is_left = !self.is_ripe(pod) && !pod.state.is_off() && undrained > 0;
+                undrained -= usize::from(is_left);
+                is_left || self.is_ripe(pod)
+            };
             victims.iter().take_while(is_ripe).count()
         } else {
             self.sure_to_go(victims) + self.not_to_be_drained(surplus - absent, victims)
@@ -136,16 +142,14 @@ impl ScaleIn<'_> {
             return 0;
         }
         let lacking = at_least_none(going).saturating_sub(victims.len());
-        if self.is_blocked {
-            return lacking;
-        }
         let gated = pods.iter().filter(|pod| pod.serves() && pod.is_gated);
-        lacking.saturating_sub(gated.count())
+        let ungated = lacking.saturating_sub(gated.count());
+        ungated.max(lacking.min(self.undrained))
     }
 
     fn is_ripe(&self, pod: &ProfilePod) -> bool {
-        let is_left = !pod.state.is_off() && (!pod.is_gated || self.is_blocked);
-        is_left || self.is_harmless(pod)
+        let is_never_off = !pod.state.is_off() && !pod.is_gated;
+        is_never_off || self.is_harmless(pod)
     }
 
     /// True for a Pod with no requests under way.

@@ -28,5 +28,7 @@ pub struct Situation<'a> {
     pub limits: &'a Limits,
     /// True while its Pods are replaced by those of another version: which ones go is not to be chosen then.
     pub is_rolling: bool,
+    /// Since when a scale-in waits for limits ([`ProfilePlan::waits`](super::ProfilePlan::waits)).
+    pub waits_since: Option<Timestamp>,
     pub now: Timestamp,
 }

@@ -49,6 +49,7 @@ struct Played {
     costs: BTreeMap<i32, Option<Timestamp>>,
     /// The Pods that have gone, each as it was.
     gone: Vec<ProfilePod>,
+    waits_since: Option<Timestamp>,
 }
 
 impl Played {
@@ -63,6 +64,7 @@ impl Played {
             next: 0,
             costs: BTreeMap::new(),
             gone: Vec::new(),
+            waits_since: None,
         };
         played.follow_count();
         for (_, pod) in &mut played.pods {
@@ -145,6 +147,7 @@ impl Played {
                 pods: &pods,
                 limits: &self.limits,
                 is_rolling: false,
+                waits_since: self.waits_since,
                 now: at(self.second),
             },
         );
@@ -170,6 +173,7 @@ impl Played {
             }
             pod.state = *to;
         }
+        self.waits_since = plan.waits.then(|| self.waits_since.unwrap_or(at(self.second)));
         self.replicas = plan.replicas;
         if self.lag == 0 || self.second % self.lag == 0 {
             self.follow_count();
@@ -324,6 +328,7 @@ fn a_budget_without_disruptions_left_holds_its_own_pods() {
     played.limits.budgets = vec![Budget {
         name: "web".to_owned(),
         allowed: 1,
+        is_absolute: false,
         covers: vec![0, 1, 2],
     }];
     let plan = played.round(&rules(counts(1, 3, 0)));
@@ -333,6 +338,65 @@ fn a_budget_without_disruptions_left_holds_its_own_pods() {
         name: "web".to_owned(),
     };
     assert_eq!(plan.refusals, [refused]);
+}
+
+/// Ten Pods under a budget that lets one go at a time, and sees `lag` seconds late who has gone.
+fn scaled_in_under_a_budget(lag: i64, is_absolute: bool) -> Played {
+    let mut played = Played::new(10, false);
+    let mut off: Vec<i32> = Vec::new();
+    for second in 0..600 {
+        let allowed = if is_absolute || second < 20 { 0 } else { 1 };
+        let seen_late = off.len().checked_sub(1 + usize::try_from(lag).unwrap());
+        let late = seen_late.map_or(0, |at| off[at]);
+        off.push(played.counts().parked());
+        let parked = late.max(played.counts().parked());
+        played.limits.budgets = vec![Budget {
+            name: "web".to_owned(),
+            allowed: (allowed - parked).max(0),
+            is_absolute,
+            covers: (0..played.pods.len()).collect(),
+        }];
+        played.round(&rules(counts(7, 0, 0)));
+        played.pass();
+    }
+    played
+}
+
+#[test]
+fn a_budget_that_is_used_up_for_a_moment_is_waited_for() {
+    for lag in [0, 1, 5, 15] {
+        let played = scaled_in_under_a_budget(lag, false);
+        assert_eq!(played.counts(), counts(7, 0, 0), "{lag}");
+        assert!(played.gone.iter().all(|pod| pod.state.is_off()), "{lag}");
+    }
+    let played = scaled_in_under_a_budget(0, true);
+    assert_eq!(played.counts(), counts(7, 0, 0), "one that never lets any go");
+}
+
+#[test]
+fn a_limit_that_is_used_up_for_long_lets_one_pod_go_at_a_time() {
+    let mut played = Played::new(10, false);
+    let mut ordered = Played::new(10, true);
+    for played in [&mut played, &mut ordered] {
+        played.limits.budgets = vec![Budget {
+            name: "web".to_owned(),
+            allowed: 0,
+            is_absolute: false,
+            covers: (0..10).collect(),
+        }];
+        let mut fell = Vec::new();
+        for _ in 0..200 {
+            let before = played.replicas;
+            let plan = played.round(&rules(counts(7, 0, 0)));
+            assert!(before - played.replicas <= 1, "{plan:?}");
+            if before > played.replicas {
+                fell.push(played.second);
+            }
+            played.pass();
+        }
+        assert_eq!(played.replicas, 7);
+        assert!(fell[0] >= 60 && fell[1] - fell[0] >= 60, "{fell:?}");
+    }
 }
 
 #[test]
@@ -432,6 +496,7 @@ fn while_its_pods_are_replaced_none_is_chosen() {
         pods: &pods,
         limits: &Limits::default(),
         is_rolling: true,
+        waits_since: None,
         now: at(0),
     };
     let plan = decide(&rules(counts(2, 1, 0)), &situation);
@@ -514,6 +579,7 @@ fn what_is_being_deleted_is_left_alone() {
         pods: &pods,
         limits: &limits,
         is_rolling: false,
+        waits_since: None,
         now: at(100),
     };
     let plan = decide(&shrunk, &situation);

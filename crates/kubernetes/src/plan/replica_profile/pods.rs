@@ -211,6 +211,7 @@ pub(super) fn budget(
     (!covers.is_empty()).then(|| Budget {
         name: budget.metadata.name.clone().unwrap_or_default(),
         allowed: i32::try_from(allowed).unwrap_or(i32::MAX),
+        is_absolute: budget.is_absolute(),
         covers,
     })
 }

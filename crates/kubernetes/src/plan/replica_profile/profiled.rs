@@ -50,4 +50,6 @@ pub struct ProfileMemory {
     /// What was told, so that nothing is told twice.
     pub(super) told: BTreeSet<String>,
     pub(super) give_backs: GiveBacks,
+    /// Since when a scale-in waits for limits.
+    pub(super) waits_since: Option<Timestamp>,
 }
