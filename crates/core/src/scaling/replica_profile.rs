@@ -29,7 +29,7 @@ pub use direction::Direction;
 pub use limits::{Budget, Limits};
 pub use pod::{PodResources, PodState, ProfilePod};
 pub use refusal::Refusal;
-pub use situation::{Rules, Situation};
+pub use situation::{RolloutProgress, Rules, Situation};
 
 /// A Pod is only taken out of traffic where those that stay have been ready for so long.
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
@@ -59,7 +59,7 @@ pub struct ProfilePlan {
 /// Decides what is to be done for a profile at one moment.
 #[must_use]
 pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
-    let census = Census::of(seen, SETTLED);
+    let census = Census::of(seen, SETTLED.max(seen.min_ready));
     if let Some(refusal) = stands_still(rules, &census) {
         return ProfilePlan {
             replicas: seen.replicas,
@@ -131,8 +131,7 @@ fn raise(
     // What its controller is about to delete counts no more.
     let staying = excess(census.off(), census.leaving(seen));
     let beyond = excess(staying, seen.limits.within(off));
-    let waits_for_all = seen.limits.is_ordered && rules.wanted.total() > seen.replicas;
-    let beyond = if waits_for_all { census.off() } else { beyond };
+    let beyond = if waits_for_all(rules, seen) { census.off() } else { beyond };
     let misplaced = misplaced(seen, off);
     let mut needed = lacking.max(beyond).max(misplaced);
     let mut withheld = 0;
@@ -164,6 +163,19 @@ fn raise(
     is_raised
 }
 
+/// True where no Pod may be out of traffic, since its controller waits for all of them to be ready: to make the next
+/// one, to replace the next one, or to call its version brought out. While a Deployment has Pods of another version,
+/// those out of traffic are the first that it replaces.
+fn waits_for_all(rules: &Rules, seen: &Situation<'_>) -> bool {
+    let grows = rules.wanted.total() > seen.replicas;
+    let rolls = seen.progress == RolloutProgress::UnderWay;
+    if seen.limits.is_ordered {
+        grows || rolls
+    } else {
+        rolls && !seen.is_rolling
+    }
+}
+
 /// The Pods out of traffic of a workload that goes by ordinals which are not those that go next.
 fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
     let first = at_least_none(off);
@@ -184,6 +196,9 @@ fn lower(
     let others = census.missing.saturating_add(census.unready);
     let most = seen.limits.beside(off, others);
     let missing = excess(off, census.off());
+    if seen.progress != RolloutProgress::Complete {
+        return if missing > 0 { Blocked::Now } else { Blocked::No };
+    }
     let mut left = spare.min(excess(most, census.off()));
     let mut allowance = Allowance::of(seen.limits);
     let (mut taken, mut ungated) = (0, 0);

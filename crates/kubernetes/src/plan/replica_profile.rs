@@ -55,6 +55,8 @@ pub fn plan(
             pods: &pods,
             limits: &limits,
             is_rolling: profiled.is_rolling,
+            progress: accepted.workload.progress,
+            min_ready: accepted.workload.rollout.min_ready,
             waits_since: memory.waits_since,
             now: context.now,
         };

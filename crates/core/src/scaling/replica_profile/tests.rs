@@ -50,6 +50,8 @@ struct Played {
     /// The Pods that have gone, each as it was.
     gone: Vec<ProfilePod>,
     waits_since: Option<Timestamp>,
+    progress: RolloutProgress,
+    min_ready: SignedDuration,
 }
 
 impl Played {
@@ -65,6 +67,8 @@ impl Played {
             costs: BTreeMap::new(),
             gone: Vec::new(),
             waits_since: None,
+            progress: RolloutProgress::Complete,
+            min_ready: SignedDuration::ZERO,
         };
         played.follow_count();
         for (_, pod) in &mut played.pods {
@@ -147,6 +151,8 @@ impl Played {
                 pods: &pods,
                 limits: &self.limits,
                 is_rolling: false,
+                progress: self.progress,
+                min_ready: self.min_ready,
                 waits_since: self.waits_since,
                 now: at(self.second),
             },
@@ -496,6 +502,8 @@ fn while_its_pods_are_replaced_none_is_chosen() {
         pods: &pods,
         limits: &Limits::default(),
         is_rolling: true,
+        progress: RolloutProgress::Complete,
+        min_ready: SignedDuration::ZERO,
         waits_since: None,
         now: at(0),
     };
@@ -517,6 +525,45 @@ fn a_workload_that_waits_for_each_pod_has_one_out_of_traffic_and_none_while_it_g
     assert_eq!((plan.replicas, played.counts()), (4, counts(4, 0, 0)));
     let plan = played.round(&rules(counts(4, 1, 0)));
     assert_eq!(plan.replicas, 5);
+}
+
+#[test]
+fn a_rollout_that_waits_for_all_pods_has_none_out_of_traffic() {
+    for is_ordered in [true, false] {
+        let mut played = Played::new(4, is_ordered);
+        played.limits.is_ordered = is_ordered;
+        let wanted = rules(counts(3, 1, 0));
+        // None is taken out of traffic before the first version is out.
+        played.progress = RolloutProgress::UnderWay;
+        played.play(&wanted, 60);
+        assert_eq!(played.counts(), counts(4, 0, 0), "{is_ordered}");
+        played.progress = RolloutProgress::Complete;
+        played.play(&wanted, 20);
+        assert_eq!(played.counts(), counts(3, 1, 0), "{is_ordered}");
+        // A spec that has not been seen yet changes nothing.
+        played.progress = RolloutProgress::Unseen;
+        played.play(&wanted, 20);
+        assert_eq!(played.counts(), counts(3, 1, 0), "{is_ordered}");
+        played.progress = RolloutProgress::UnderWay;
+        played.play(&wanted, 20);
+        assert_eq!(played.counts(), counts(4, 0, 0), "{is_ordered}");
+        // One that never is out does not keep its Pods for ever.
+        played.play(&rules(counts(2, 0, 0)), 200);
+        assert_eq!(played.counts(), counts(2, 0, 0), "{is_ordered}");
+    }
+}
+
+#[test]
+fn a_pod_is_cut_off_once_the_others_are_available() {
+    let mut played = Played::new(4, false);
+    for (_, pod) in &mut played.pods {
+        pod.ready_since = Some(at(0));
+    }
+    played.min_ready = SignedDuration::from_secs(30);
+    played.play(&rules(counts(3, 1, 0)), 30);
+    assert_eq!(played.counts(), counts(4, 0, 0));
+    played.play(&rules(counts(3, 1, 0)), 2);
+    assert_eq!(played.counts(), counts(3, 1, 0));
 }
 
 prop_compose! {
@@ -579,6 +626,8 @@ fn what_is_being_deleted_is_left_alone() {
         pods: &pods,
         limits: &limits,
         is_rolling: false,
+        progress: RolloutProgress::Complete,
+        min_ready: SignedDuration::ZERO,
         waits_since: None,
         now: at(100),
     };

@@ -27,7 +27,8 @@ fn profile(spec: &Value, status: &Value) -> Arc<CheckedReplicaProfile> {
 
 fn workload(replicas: i32) -> Arc<Workload> {
     let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "d"},
-        "spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxUnavailable": "50%"}}}});
+        "spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxUnavailable": "50%"}}},
+        "status": {"conditions": [{"type": "Progressing", "reason": "NewReplicaSetAvailable"}]}});
     Arc::new(Workload::deserialize(Kind::Deployment, object).unwrap())
 }
 
