@@ -19,6 +19,8 @@ pub struct DisruptionBudget {
     selector: Option<Selector>,
     /// The Pods that may still go, by what its controller last saw; 0 while that was another version of it.
     allowed: u32,
+    /// The Pods that are to be healthy, of how many that it is about.
+    wanted: Option<[u32; 2]>,
     /// True where its spec lets none go, however many there are.
     is_absolute: bool,
 }
@@ -51,6 +53,10 @@ struct Status {
     observed_generation: Option<i64>,
     #[serde(deserialize_with = "lenient")]
     disruptions_allowed: Option<i32>,
+    #[serde(deserialize_with = "lenient")]
+    desired_healthy: Option<u32>,
+    #[serde(deserialize_with = "lenient")]
+    expected_pods: Option<u32>,
 }
 
 impl From<Written> for DisruptionBudget {
@@ -76,6 +82,7 @@ impl From<Written> for DisruptionBudget {
             metadata,
             selector,
             allowed: u32::try_from(allowed.unwrap_or(0)).unwrap_or(0),
+            wanted: status.desired_healthy.zip(status.expected_pods).map(Into::into),
             is_absolute,
         }
     }
@@ -99,6 +106,16 @@ impl DisruptionBudget {
     #[must_use]
     pub const fn allowed(&self) -> u32 {
         self.allowed
+    }
+
+    /// The Pods that may go at most, where so many of `own` Pods that it is about are ready as it is seen now: its
+    /// controller may see that late, or not at all while there is none. Pods of others count as ready.
+    #[must_use]
+    pub fn room(&self, ready: u32, own: u32) -> u32 {
+        self.wanted.map_or(u32::MAX, |[desired, expected]| {
+            let healthy = ready.saturating_add(expected.saturating_sub(own));
+            healthy.saturating_sub(desired)
+        })
     }
 }
 
@@ -132,6 +149,23 @@ mod tests {
                 "{observed} {allowed}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_ready_now_counts_where_its_controller_has_seen_more() {
+        let found = budget(json!({"status": {"disruptionsAllowed": 3, "desiredHealthy": 7,
+            "expectedPods": 10}}));
+        for (ready, own, room) in [
+            (10, 10, 3),
+            (8, 10, 1),
+            (7, 10, 0),
+            (5, 10, 0),
+            (3, 4, 2),
+            (9, 12, 2),
+        ] {
+            assert_eq!(found.room(ready, own), room, "{ready} of {own}");
+        }
+        assert_eq!(DisruptionBudget::default().room(0, 9), u32::MAX);
     }
 
     #[test]

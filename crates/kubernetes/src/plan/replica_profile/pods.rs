@@ -205,9 +205,15 @@ pub(super) fn budget(
         let lately = |since: Timestamp| now.duration_since(since) < BUDGET_LAG;
         facts.state.is_off() && facts.off_since.is_none_or(lately)
     };
-    let unseen = covers.iter().filter(is_unseen).count();
-    let unseen = u32::try_from(unseen).unwrap_or(u32::MAX);
+    let count = |pods: usize| u32::try_from(pods).unwrap_or(u32::MAX);
+    let unseen = count(covers.iter().filter(is_unseen).count());
+    let is_ready = |at: &&usize| {
+        let facts = &members[**at].facts;
+        !facts.state.is_off() && facts.ready_since.is_some()
+    };
+    let ready = count(covers.iter().filter(is_ready).count());
     let allowed = budget.allowed().saturating_sub(unseen);
+    let allowed = allowed.min(budget.room(ready, count(covers.len())));
     (!covers.is_empty()).then(|| Budget {
         name: budget.metadata.name.clone().unwrap_or_default(),
         allowed: i32::try_from(allowed).unwrap_or(i32::MAX),

@@ -413,6 +413,28 @@ fn a_budget_counts_what_its_controller_may_not_have_seen() {
 }
 
 #[test]
+fn a_budget_whose_controller_is_away_is_kept_by_what_is_seen() {
+    let budget: DisruptionBudget = serde_json::from_value(json!({
+        "metadata": {"name": "web", "namespace": "shop", "generation": 1},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"observedGeneration": 1, "disruptionsAllowed": 1, "desiredHealthy": 3,
+            "expectedPods": 4}}))
+    .unwrap();
+    let spec = json!({"onlineReplicas": 2, "cutoffReplicas": 2});
+    // One was cut off an hour ago, and the status is that of before.
+    let states = [
+        ("web-a", Some("Cutoff")),
+        ("web-b", None),
+        ("web-c", None),
+        ("web-d", None),
+    ];
+    let mut four = profiled(&spec, 4, &states);
+    four.budgets = vec![Arc::new(budget)];
+    let outcome = planned(&four, &mut ProfileMemory::default());
+    assert!(targets(&outcome.writes, Purpose::PodState).is_empty());
+}
+
+#[test]
 fn pods_of_a_stateful_set_go_by_their_ordinals() {
     let mut set = profiled(
         &json!({"onlineReplicas": 2, "cutoffReplicas": 1}),
