@@ -28,7 +28,8 @@ pub(crate) struct ProfiledWorkload {
     pub(crate) workload: Option<Arc<Workload>>,
     /// All of its Pods.
     pub(crate) pods: Vec<Arc<PodFacts>>,
-    /// The number of their controllers, of which there are several while one replaces another.
+    /// The number of their controllers, of which there are several while one replaces another: what is deleted
+    /// already counts no more, however long it takes to end.
     pub(crate) controllers: usize,
     /// What else scales it.
     pub(crate) rivals: Vec<String>,
@@ -53,7 +54,7 @@ impl Store {
         ProfiledWorkload {
             workload: workload.cloned(),
             pods: self.pods.of(&own).members,
-            controllers: self.pods.controllers_of(&own).len(),
+            controllers: self.pods.living_controllers(&own),
             rivals: self.rivals(profile, target, workload.map(|workload| &**workload)),
         }
     }

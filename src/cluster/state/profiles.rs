@@ -346,13 +346,14 @@ fn target(profile: &CheckedReplicaProfile) -> Option<TargetRef> {
     Some(TargetRef::of_kind(kind, profile.object.namespace(), name))
 }
 
-/// The number of versions of their workload that Pods tell.
+/// The number of versions of their workload that Pods tell which are not being deleted.
 fn versions(pods: &[Arc<Pod>]) -> usize {
     let version = |pod: &Arc<Pod>| {
         let label = |key: &&str| pod.labels.get(*key).cloned();
         VERSION_LABELS.iter().find_map(label)
     };
-    let versions: BTreeSet<_> = pods.iter().filter_map(version).collect();
+    let pods = pods.iter().filter(|pod| !pod.is_terminating());
+    let versions: BTreeSet<_> = pods.filter_map(version).collect();
     versions.len()
 }
 
@@ -438,6 +439,21 @@ mod tests {
         cluster.condition_written(true, later);
         cluster.retain_profiles(|_| false);
         assert!(!cluster.gives_gate("shop", &seen, later));
+    }
+
+    #[test]
+    fn a_pod_that_takes_long_to_end_is_no_version_any_more() {
+        let of = |name: &str, hash: &str| {
+            let mut pod = pod(name, &owner("ReplicaSet", "web-1", "known"), true);
+            pod.labels
+                .insert("pod-template-hash".to_owned(), hash.to_owned());
+            pod
+        };
+        let mut old = of("a", "1");
+        let new = Arc::new(of("b", "2"));
+        assert_eq!(versions(&[Arc::new(old.clone()), Arc::clone(&new)]), 2);
+        old.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(versions(&[Arc::new(old), new]), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Pods change into neighbouring states alone: online, cut off, standby. More traffic is taken by those that
 //! are cut off, then by those that stand by, and only what is still missing then by new ones; the count of a
 //! workload rises at once and falls Pod by Pod, each being out of traffic for a while before it goes. What takes
-//! traffic is counted by Pods that are ready, so that a cut-off Pod stands in for one that is not.
+//! traffic is counted by Pods that are ready as a whole, so that a cut-off Pod stands in for one that is not.
 
 mod blocked;
 mod census;

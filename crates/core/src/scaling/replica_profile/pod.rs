@@ -61,6 +61,8 @@ pub struct ProfilePod {
     pub is_gated: bool,
     /// True while all of its containers are ready.
     pub containers_ready: bool,
+    /// True while that it may take traffic has only just been said, which whoever tells that it is ready follows.
+    pub is_opening: bool,
     /// Since when it has been ready as a whole; `None` while it is not.
     pub ready_since: Option<Timestamp>,
     /// Since when it has taken no traffic; `None` while it may take some.
@@ -78,12 +80,13 @@ pub struct ProfilePod {
 impl ProfilePod {
     /// True for one that takes traffic, or will as soon as that is seen.
     pub(super) const fn serves(&self) -> bool {
-        !self.state.is_off() && self.containers_ready
+        let is_about_to = self.is_opening && self.containers_ready;
+        !self.state.is_off() && (self.ready_since.is_some() || is_about_to)
     }
 
     /// True for one that may take traffic and is not ready for it.
     pub(super) const fn is_unready(&self) -> bool {
-        !self.state.is_off() && !self.containers_ready
+        !self.state.is_off() && !self.serves()
     }
 
     /// True for one that could take traffic at once.

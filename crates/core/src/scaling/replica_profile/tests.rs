@@ -168,7 +168,10 @@ impl Played {
             let distance = (pod.state as i32 - *to as i32).abs();
             assert_eq!(distance, 1, "{:?} became {to:?}", pod.state);
             match (pod.state, *to) {
-                (PodState::Online, _) => pod.off_since = Some(at(self.second)),
+                (PodState::Online, _) => {
+                    pod.off_since = Some(at(self.second));
+                    pod.ready_since = None;
+                }
                 (_, PodState::Online) => {
                     assert_eq!(pod.resources, PodResources::Full);
                     pod.off_since = None;
@@ -438,6 +441,20 @@ fn pods_without_a_gate_stay_in_traffic_and_say_so() {
     assert_eq!(played.counts(), counts(4, 0, 0));
     played.play(&rules(counts(2, 0, 0)), 20);
     assert_eq!(played.counts(), counts(2, 0, 0));
+}
+
+#[test]
+fn a_pod_that_something_else_keeps_from_traffic_is_stood_in_for() {
+    let mut played = Played::new(4, false);
+    played.play(&rules(counts(3, 1, 0)), 30);
+    assert_eq!(played.counts(), counts(3, 1, 0));
+    // Its containers are ready, and a further gate of it is shut.
+    let online = played.pods.iter_mut().find(|(_, pod)| !pod.state.is_off());
+    let (_, online) = online.unwrap();
+    online.ready_since = None;
+    let plan = played.round(&rules(counts(3, 1, 0)));
+    assert_eq!(plan.changes.len(), 1, "{plan:?}");
+    assert_eq!(plan.changes[0].to, PodState::Online);
 }
 
 #[test]

@@ -20,6 +20,9 @@ use evenkeel_core::scaling::replica_profile::{Budget, PodResources, PodState, Pr
 /// The time in which the controller of budgets sees that a Pod is not ready any more.
 const BUDGET_LAG: SignedDuration = SignedDuration::from_secs(10);
 
+/// The time in which kubelet sees that the gate of a Pod is open.
+const OPENS: SignedDuration = SignedDuration::from_secs(10);
+
 /// A Pod of the workload.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
@@ -48,7 +51,9 @@ pub(super) fn members(
         .iter()
         .filter_map(|pod| {
             let resources = give_backs.resources(pod, pod.state(), now);
-            gated(pod, resources, is_ordinal)
+            let mut member = gated(pod, resources, is_ordinal)?;
+            member.facts.is_opening = is_opening(pod, now);
+            Some(member)
         });
     let mut members: Vec<Member> = gated.collect();
     if !is_ordinal {
@@ -89,6 +94,7 @@ fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Me
         state,
         is_gated: true,
         containers_ready: is("ContainersReady").is_some(),
+        is_opening: false,
         ready_since: is("Ready").and_then(|ready| ready.last_transition_time),
         off_since: off
             .filter(|_| state.is_off())
@@ -114,6 +120,16 @@ fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Me
         ),
         removable: Some(removable),
         facts,
+    })
+}
+
+/// True where the gate of a Pod is about to open after it was shut, or has just been opened.
+fn is_opening(pod: &Pod, now: Timestamp) -> bool {
+    let gate = pod.status.condition(ONLINE);
+    gate.is_some_and(|gate| {
+        let since = gate.last_transition_time;
+        let lately = since.is_some_and(|since| now.duration_since(since) < OPENS);
+        gate.status == "False" || lately
     })
 }
 
