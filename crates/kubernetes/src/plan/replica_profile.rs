@@ -84,11 +84,10 @@ pub fn plan(
         status: &status,
     };
     outcome.writes.extend(told.events(memory, context));
-    let before = profiled.profile.object.status.as_ref();
-    if before != Some(&status) {
-        let write = status::write(&profiled.profile.object, &status);
-        outcome.writes.push(write);
-    }
+    let object = &profiled.profile.object;
+    let (kind, before) = (Kind::ReplicaProfile, object.status.as_ref());
+    let told = Write::status(kind, &object.metadata, before, &status);
+    outcome.writes.extend(told);
     outcome
 }
 

@@ -165,7 +165,7 @@ impl World {
             match (&write.operation, write.purpose) {
                 (Operation::Merge(body), Purpose::ScalingStatus) => {
                     assert_eq!(body["metadata"]["resourceVersion"], "1");
-                    self.ihpa["status"] = body["status"].clone();
+                    json_patch::merge(&mut self.ihpa["status"], &body["status"]);
                 }
                 (Operation::Create(event), _) => {
                     self.told.push(event["reason"].as_str().unwrap().to_owned());
