@@ -13,13 +13,13 @@ use crate::cluster::ClusterState;
 use evenkeel_kubernetes::plan::replica_profile::{
     Context, GiveBacks, ProfileMemory, ProfileOutcome, bring_online, plan, release,
 };
+use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
 /// What rounds of profiles read.
 pub(super) struct ProfileRounds {
     pub(super) cluster: ClusterState,
-    /// True where this installation may write on Pods.
-    pub(super) is_enabled: bool,
+    pub(super) settings: Settings,
     /// This replica's name in Events.
     pub(super) reporter: String,
     pub(super) metrics: Metrics,
@@ -42,7 +42,7 @@ impl ProfileRounds {
             return Vec::new();
         }
         let context = Context {
-            is_enabled: self.is_enabled,
+            settings: &self.settings,
             reporter: &self.reporter,
             now,
         };

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::give_backs::GiveBacks;
 use crate::disruption_budget::DisruptionBudget;
+use crate::plan::scaling::{Scalers, Settings};
 use crate::pod::Pod;
 use crate::replica_profile::CheckedReplicaProfile;
 use crate::workload::Workload;
@@ -30,15 +31,15 @@ pub struct Profiled {
     pub used: BTreeMap<String, CpuMemory<Amount>>,
     /// The PodDisruptionBudgets of the namespace.
     pub budgets: Vec<Arc<DisruptionBudget>>,
-    /// What else scales the workload, such as `HorizontalPodAutoscaler web`.
-    pub rivals: Vec<String>,
+    /// What else may scale the workload.
+    pub scalers: Scalers,
 }
 
 /// What plans of all profiles share.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// True where this installation may write on Pods.
-    pub is_enabled: bool,
+    /// The settings of scaling, by which other targets are judged and profiles are followed or not.
+    pub settings: &'a Settings,
     /// This replica's name in Events.
     pub reporter: &'a str,
     pub now: Timestamp,

@@ -1,10 +1,11 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::disruption_budget::DisruptionBudget;
 use crate::plan::conditional::apply;
+use crate::plan::scaling::{Scalers, Settings};
 use crate::plan::write::{Operation, Purpose};
 use crate::pod::Pod;
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
@@ -68,13 +69,18 @@ fn profiled(spec: &Value, replicas: i32, states: &[(&str, Option<&str>)]) -> Pro
         is_rolling: false,
         used: std::collections::BTreeMap::new(),
         budgets: Vec::new(),
-        rivals: Vec::new(),
+        scalers: Scalers::default(),
     }
 }
 
+static FOLLOWED: LazyLock<Settings> = LazyLock::new(|| Settings {
+    follows_profiles: true,
+    ..Settings::default()
+});
+
 fn planned(profiled: &Profiled, memory: &mut ProfileMemory) -> ProfileOutcome {
     let context = Context {
-        is_enabled: true,
+        settings: &FOLLOWED,
         reporter: "evenkeel-0",
         now: now(),
     };
@@ -251,7 +257,10 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         (
             "rival",
             Profiled {
-                rivals: vec!["HorizontalPodAutoscaler web".to_owned()],
+                scalers: Scalers {
+                    profiles: vec![profile(&spec, &json!(null))],
+                    ..Scalers::default()
+                },
                 ..base.clone()
             },
             true,
@@ -290,8 +299,12 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
             true,
         ),
     ] {
+        let settings = Settings {
+            follows_profiles: is_enabled,
+            ..*FOLLOWED
+        };
         let context = Context {
-            is_enabled,
+            settings: &settings,
             reporter: "evenkeel-0",
             now: now(),
         };
@@ -354,7 +367,7 @@ fn a_pod_that_is_refused_its_resources_is_waited_for_no_longer_than_they_take() 
     let mut memory = ProfileMemory::default();
     let mut states = |at| {
         let context = Context {
-            is_enabled: true,
+            settings: &FOLLOWED,
             reporter: "evenkeel-0",
             now: at,
         };
