@@ -50,7 +50,7 @@ that it could not take away, or the cluster cannot be reached; 2 the call is wro
 /// What is not looked at where the configuration cannot be read.
 const BLIND: &str = "custom resources of scaling.kinds";
 
-/// Take back what Evenkeel wrote on other objects, and show what is left of it
+/// Take back what Evenkeel wrote on other objects, bring Pods back into traffic, and show what is left
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -62,7 +62,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
-    /// Only put back bounds that nobody has held for an hour, whoever leads
+    /// Only put back bounds, and bring back Pods out of traffic, that nobody has held for an hour, whoever leads
     #[arg(long, conflicts_with_all = ["check", "force"])]
     expired: bool,
 

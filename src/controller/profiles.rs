@@ -1,6 +1,6 @@
 //! ReplicaProfiles, by the leader: each second every profile is held against its Pods.
 //!
-//! Nothing is remembered but what was told: what stands is read off the Pods and the workloads. Pods whose
+//! Nothing is remembered but what was told and what is waited for: what stands is read off the Pods and the workloads. Pods whose
 //! profile is gone, or is not followed, are brought back into traffic, in whichever namespace they are.
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,23 +11,28 @@ use super::metrics::Metrics;
 use super::switch::Writes;
 use crate::cluster::ClusterState;
 use evenkeel_kubernetes::plan::replica_profile::{
-    Context, ProfileMemory, ProfileOutcome, plan, release,
+    Context, GiveBacks, ProfileMemory, ProfileOutcome, bring_online, plan, release,
 };
+use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
 /// What rounds of profiles read.
 pub(super) struct ProfileRounds {
     pub(super) cluster: ClusterState,
-    /// True where this installation may write on Pods.
-    pub(super) is_enabled: bool,
+    pub(super) settings: Settings,
     /// This replica's name in Events.
     pub(super) reporter: String,
     pub(super) metrics: Metrics,
 }
 
-/// What was told of each profile, by namespace and name.
+/// What is remembered from one round to the next.
 #[derive(Debug, Default)]
-pub(super) struct Memory(BTreeMap<String, ProfileMemory>);
+pub(super) struct Memory {
+    /// What was told of each profile, and what is waited for, by namespace and name.
+    profiles: BTreeMap<String, ProfileMemory>,
+    /// The Pods that no profile holds any more.
+    released: GiveBacks,
+}
 
 impl ProfileRounds {
     /// The writes of one round.
@@ -37,15 +42,18 @@ impl ProfileRounds {
             return Vec::new();
         }
         let context = Context {
-            is_enabled: self.is_enabled,
+            settings: &self.settings,
             reporter: &self.reporter,
             now,
         };
-        memory.0.retain(|name, _| view.profiled.contains_key(name));
+        let Memory { profiles, released } = memory;
+        profiles.retain(|name, _| view.profiled.contains_key(name));
+        let held = view.profiled.values().flat_map(|one| &one.gated);
+        released.retain(held.chain(&view.others).map(|pod| &**pod));
         let mut writes = Vec::new();
         let mut states: HashMap<&'static str, i64> = HashMap::new();
         for (name, profiled) in &view.profiled {
-            let memory = memory.0.entry(name.clone()).or_default();
+            let memory = profiles.entry(name.clone()).or_default();
             let ProfileOutcome {
                 writes: planned,
                 problem,
@@ -55,12 +63,12 @@ impl ProfileRounds {
             *states.entry(problem.unwrap_or("Followed")).or_default() += 1;
             if !holds_pods {
                 let gated = profiled.gated.iter();
-                writes.extend(gated.flat_map(|pod| release(pod, Purpose::PodState, now)));
+                writes.extend(gated.flat_map(|pod| release(pod, released, now)));
             }
         }
         self.metrics.profiles(&states);
         let others = view.others.iter();
-        writes.extend(others.flat_map(|pod| release(pod, Purpose::PodState, now)));
+        writes.extend(others.flat_map(|pod| release(pod, released, now)));
         writes
     }
 }
@@ -71,7 +79,8 @@ pub(super) fn restored(writes: Writes, cluster: &ClusterState, now: Timestamp) -
         Writes::Restore => {
             let pods = cluster.gated_pods();
             let pods = pods.iter();
-            pods.flat_map(|pod| release(pod, Purpose::Restore, now))
+            // Nobody may be left to wait: resources follow, or go with the Pod.
+            pods.flat_map(|pod| bring_online(pod, Purpose::Restore, now))
                 .collect()
         }
         Writes::Enabled | Writes::Disabled => Vec::new(),

@@ -26,6 +26,7 @@ use evenkeel_kubernetes::extender::judgement::Call;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::overload::Tainting;
+use evenkeel_kubernetes::plan::scaling::Settings as ScalingSettings;
 use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
 use evenkeel_kubernetes::plan::{Write, mirror, wake};
 
@@ -46,8 +47,8 @@ pub struct Rounds {
     pub overload: OverloadWatch,
     /// The scale-ins before which Pods are given costs of deletion, where they are.
     pub scale_ins: Option<ScaleIns>,
-    /// True where Pods are taken out of traffic for ReplicaProfiles.
-    pub follows_profiles: bool,
+    /// The settings of scaling, by which ReplicaProfiles are followed.
+    pub scaling: ScalingSettings,
     /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
     /// The leadership, without which nothing is planned.
@@ -144,7 +145,7 @@ impl Rounds {
     async fn follow_profiles(&self, memory: &mut profiles::Memory, now: Timestamp) {
         let rounds = ProfileRounds {
             cluster: self.cluster.clone(),
-            is_enabled: self.follows_profiles,
+            settings: self.scaling,
             reporter: self.identity.clone(),
             metrics: self.metrics.clone(),
         };

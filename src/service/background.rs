@@ -241,7 +241,7 @@ fn rounds(
         wake: parts.config.wake,
         overload: parts.overload.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
-        follows_profiles: parts.config.scaling.follows_profiles,
+        scaling: parts.config.scaling,
         queue: queue.clone(),
         leadership,
         switch: parts.switch.clone(),

@@ -22,12 +22,21 @@ use evenkeel_kubernetes::pod::Pod;
 const TRIES: usize = 8;
 
 /// Puts bounds back and takes away what Evenkeel wrote on the mark's object, as far as it is still
-/// to be.
+/// to be. A Pod comes back into traffic though its resources are refused, and then keeps their record.
 pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestamp) -> Outcome {
-    let was_resized = mark.kind == Kind::Pod && mark.annotations.contains(&RESIZED);
-    if was_resized && let Err(error) = resources(client, mark).await {
-        return Outcome::Failed(error);
+    if mark.kind != Kind::Pod || !mark.annotations.contains(&RESIZED) {
+        return take_away(client, mark, extent, now).await;
     }
+    let resized = resources(client, mark).await;
+    match (resized, take_away(client, mark, extent, now).await) {
+        (Err(error), Outcome::Restored | Outcome::LeftAlone) => Outcome::Failed(error),
+        // The record of a resize went with its resources.
+        (Ok(()), Outcome::Gone) => Outcome::Restored,
+        (_, outcome) => outcome,
+    }
+}
+
+async fn take_away(client: &Client, mark: &Mark, extent: Extent, now: Timestamp) -> Outcome {
     let resource = mark.kind.api_resource();
     let api: Api<DynamicObject> = match &mark.object.namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
@@ -36,8 +45,6 @@ pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestam
     let mut last = None;
     for _ in 0..TRIES {
         match attempt(&api, mark, extent, now).await {
-            // The record of a resize went with its resources.
-            Ok(Outcome::Gone) if was_resized => return Outcome::Restored,
             Ok(outcome) => return outcome,
             Err(kube::Error::Api(status)) if is_lost_race(&status) => last = Some(status.message),
             Err(kube::Error::Api(status)) if status.code == 404 => return Outcome::Gone,

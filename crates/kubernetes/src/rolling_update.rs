@@ -2,6 +2,7 @@
 //! controllers.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::json::{lenient, null_is_default};
@@ -17,6 +18,8 @@ pub struct Rollout {
     limit: Limit,
     /// True where it makes and deletes no Pod while another one is not ready.
     pub is_ordered: bool,
+    /// For how long a Pod has to be ready before it counts as available.
+    pub min_ready: SignedDuration,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,6 +110,8 @@ pub(crate) struct WrittenRollout {
     update_strategy: Option<Strategy>,
     #[serde(deserialize_with = "lenient")]
     pod_management_policy: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    min_ready_seconds: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -125,6 +130,7 @@ impl WrittenRollout {
             strategy,
             update_strategy,
             pod_management_policy,
+            min_ready_seconds,
         } = self;
         let strategy = strategy.unwrap_or_default();
         let update = update_strategy.unwrap_or_default().rolling_update;
@@ -140,6 +146,7 @@ impl WrittenRollout {
         Rollout {
             limit,
             is_ordered: kind == Kind::StatefulSet && !is_parallel,
+            min_ready: SignedDuration::from_secs(min_ready_seconds.unwrap_or(0).into()),
         }
     }
 }

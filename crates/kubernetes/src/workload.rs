@@ -8,7 +8,9 @@ use super::json::{lenient, null_is_default};
 use super::kinds::Kind;
 use super::meta::Meta;
 use super::rolling_update::{Rollout, WrittenRollout};
+use super::rollout_progress::{RolledOut, WrittenStatus};
 use super::selector::WrittenSelector;
+use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
 /// A workload that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct Workload {
     pub selector: Option<Box<str>>,
     /// How it replaces and waits for its Pods.
     pub rollout: Rollout,
+    /// How far it has brought its version out.
+    pub progress: RolloutProgress,
     /// What only a custom resource has to tell.
     pub custom: Option<CustomScale>,
 }
@@ -50,15 +54,22 @@ impl Workload {
             let object = CustomObject::deserialize(deserializer)?;
             return Ok(Self::of_custom(custom, object));
         }
-        let Written { metadata, spec } = Written::deserialize(deserializer)?;
+        let Written {
+            metadata,
+            spec,
+            status,
+        } = Written::deserialize(deserializer)?;
+        let replicas = spec.replicas.unwrap_or(1);
+        let progress = status.progress(kind, metadata.generation, replicas, &spec.rolled_out);
         let selector = spec.selector.map(LabelSelector::from);
         let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
         Ok(Self {
             metadata,
             kind,
-            replicas: spec.replicas.unwrap_or(1),
+            replicas,
             selector: selector.map(|selector| selector.to_string().into()),
             rollout: spec.rollout.of(kind),
+            progress,
             custom: None,
         })
     }
@@ -77,6 +88,7 @@ impl Workload {
             // An empty one selects all Pods of the namespace, where its controller has only not told it yet.
             selector: selector.filter(|text| !text.is_empty()).map(Into::into),
             rollout: Rollout::default(),
+            progress: RolloutProgress::Complete,
             custom: Some(CustomScale {
                 has_count: replicas.is_some(),
                 pods: object.count(&paths.status_replicas).unwrap_or(0),
@@ -93,6 +105,8 @@ struct Written {
     metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
     spec: Spec,
+    #[serde(deserialize_with = "null_is_default")]
+    status: WrittenStatus,
 }
 
 #[derive(Default, Deserialize)]
@@ -103,6 +117,8 @@ struct Spec {
     selector: Option<WrittenSelector>,
     #[serde(flatten)]
     rollout: WrittenRollout,
+    #[serde(flatten)]
+    rolled_out: RolledOut,
 }
 
 #[cfg(test)]

@@ -226,6 +226,18 @@ impl PodIndex {
         entry.map(|entry| entry.groups.clone()).unwrap_or_default()
     }
 
+    /// The number of controllers behind which there are Pods that are not being deleted.
+    pub(super) fn living_controllers(&self, workload: &WorkloadKey) -> usize {
+        let entry = self.workloads.get(workload);
+        let groups = entry.into_iter().flat_map(|entry| &entry.groups);
+        let groups = groups.filter_map(|uid| self.groups.get(uid));
+        let is_there = |group: &&Group| {
+            let mut members = group.members.values();
+            members.any(|(_, record)| !record.facts.deleted)
+        };
+        groups.filter(is_there).count()
+    }
+
     /// True where nothing is remembered.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{ScalingView, Store, WorkloadKey, WorkloadPods, key};
+use super::{ScalingView, Store, WorkloadKey, WorkloadPods, key, within};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
@@ -61,6 +61,33 @@ impl Store {
             targets,
             crons: crons.into_iter().map(Arc::clone).collect(),
         }
+    }
+
+    /// The targets that a workload is: of the HPAs and IHPAs that name it, else by itself.
+    pub(super) fn targets_of(
+        &self,
+        target: &TargetRef,
+        workload: Option<&Arc<Workload>>,
+    ) -> Vec<Observed> {
+        let (namespace, mut scaled) = (target.namespace(), Scaling::default());
+        let mut targets: Vec<Observed> = Vec::new();
+        for autoscaler in within(&self.autoscalers, namespace) {
+            let named = &autoscaler.spec.scale_target_ref;
+            if named.kind == target.kind() && named.name == target.name() {
+                targets.extend(self.by_autoscaler(&autoscaler, &mut scaled));
+            }
+        }
+        for ihpa in self.ihpas.checked() {
+            let (metadata, named) = (&ihpa.object.metadata, &ihpa.object.spec.scale_target_ref);
+            let is_within = metadata.namespace.as_deref() == Some(namespace);
+            if is_within && named.kind == target.kind() && named.name == target.name() {
+                targets.extend(self.by_ihpa(ihpa, &mut scaled));
+            }
+        }
+        if targets.is_empty() {
+            targets.extend(workload.and_then(|workload| self.by_workload(workload, false)));
+        }
+        targets
     }
 
     /// True once everything that the picture is made from has been listed.

@@ -90,7 +90,7 @@ impl ClusterState {
             if !profile.is_there() || !scaling.has_opted_in(namespace) {
                 continue;
             }
-            let workload = target(profile).map(|target| scaling.profiled(&profile.object, &target));
+            let workload = target(profile).map(|target| scaling.profiled(&target));
             let profiled = seen.profiled(profile, own.as_ref(), workload.unwrap_or_default());
             if let Some(own) = own {
                 by_workload.remove(own);
@@ -103,15 +103,16 @@ impl ClusterState {
         view
     }
 
-    /// Puts into the targets of IHPAs the profiles that these have to do with, and what is out of traffic. Nothing may
-    /// be decided for them before the profiles are known.
+    /// Puts into the targets the profiles that these have to do with, and what is out of traffic. Nothing may
+    /// be decided for IHPAs before the profiles are known.
     pub(super) fn with_profiles(&self, mut view: ScalingView) -> ScalingView {
-        if view.targets.iter().all(|observed| observed.ihpa.is_none()) {
+        let has_ihpas = view.targets.iter().any(|observed| observed.ihpa.is_some());
+        if !has_ihpas && !self.has_profiles() {
             return view;
         }
         let profiles = self.profiles();
         let (all, gated) = (profiles.all(), profiles.gated());
-        view.synced &= profiles.knows_profiles();
+        view.synced &= !has_ihpas || profiles.knows_profiles();
         drop(profiles);
         let mut by_namespace: HashMap<&str, Vec<&Arc<CheckedReplicaProfile>>> = HashMap::new();
         for profile in &all {
@@ -128,7 +129,11 @@ impl ClusterState {
             .map(|(namespace, names)| (namespace, Arc::new(names)))
             .collect();
         for observed in &mut view.targets {
-            let Some(ihpa) = &observed.ihpa else { continue };
+            // Of what an HPA scales nothing else sets the count.
+            let ihpa = observed.ihpa.as_deref();
+            if ihpa.is_none() && observed.autoscaler.is_some() {
+                continue;
+            }
             let own = by_namespace.get(&*observed.namespace).into_iter().flatten();
             let own = own.filter(|one| ObservedProfiles::concern(one, ihpa, &observed.target));
             observed.profiles = ObservedProfiles {
@@ -307,13 +312,13 @@ impl Seen {
             workload,
             pods,
             controllers,
-            mut rivals,
+            mut scalers,
         } = found;
         let same = self.all.iter().zip(&self.keys).filter(|(other, key)| {
             let is_other = !Arc::ptr_eq(other, profile) && other.is_there();
             own.is_some() && key.as_ref() == own && is_other
         });
-        rivals.extend(same.map(|(other, _)| format!("ReplicaProfile {}", other.object.name())));
+        scalers.profiles = same.map(|(other, _)| Arc::clone(other)).collect();
         let gated = own.and_then(|own| self.by_workload.get(own));
         let gated = gated.cloned().unwrap_or_default();
         let names: HashSet<&str> = gated.iter().map(|pod| pod.name()).collect();
@@ -334,7 +339,7 @@ impl Seen {
             is_rolling: controllers > 1 || versions(&gated) > 1,
             budgets: budgets.cloned().collect(),
             gated,
-            rivals,
+            scalers,
         }
     }
 }
@@ -346,13 +351,14 @@ fn target(profile: &CheckedReplicaProfile) -> Option<TargetRef> {
     Some(TargetRef::of_kind(kind, profile.object.namespace(), name))
 }
 
-/// The number of versions of their workload that Pods tell.
+/// The number of versions of their workload that Pods tell which are not being deleted.
 fn versions(pods: &[Arc<Pod>]) -> usize {
     let version = |pod: &Arc<Pod>| {
         let label = |key: &&str| pod.labels.get(*key).cloned();
         VERSION_LABELS.iter().find_map(label)
     };
-    let versions: BTreeSet<_> = pods.iter().filter_map(version).collect();
+    let pods = pods.iter().filter(|pod| !pod.is_terminating());
+    let versions: BTreeSet<_> = pods.filter_map(version).collect();
     versions.len()
 }
 
@@ -441,6 +447,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_that_takes_long_to_end_is_no_version_any_more() {
+        let of = |name: &str, hash: &str| {
+            let mut pod = pod(name, &owner("ReplicaSet", "web-1", "known"), true);
+            pod.labels
+                .insert("pod-template-hash".to_owned(), hash.to_owned());
+            pod
+        };
+        let mut old = of("a", "1");
+        let new = Arc::new(of("b", "2"));
+        assert_eq!(versions(&[Arc::new(old.clone()), Arc::clone(&new)]), 2);
+        old.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(versions(&[Arc::new(old), new]), 1);
+    }
+
+    #[test]
     fn pods_stand_with_the_profile_of_their_workload_and_others_by_themselves() {
         let cluster = cluster();
         let namespace = json!({"metadata": {"name": "shop",
@@ -482,8 +503,11 @@ mod tests {
         second.metadata.name = Some("twin".to_owned());
         cluster.apply_profile(&second);
         let view = cluster.profile_view();
-        assert_eq!(view.profiled["shop/web"].rivals, ["ReplicaProfile twin"]);
-        assert_eq!(view.profiled["shop/twin"].rivals, ["ReplicaProfile web"]);
+        for (one, other) in [("shop/web", "twin"), ("shop/twin", "web")] {
+            let others = &view.profiled[one].scalers.profiles;
+            let names: Vec<&str> = others.iter().map(|one| one.object.name()).collect();
+            assert_eq!(names, [other]);
+        }
         cluster.serve(Kind::ReplicaProfile, false);
         let view = cluster.profile_view();
         assert!(view.synced && view.profiled.is_empty());

@@ -71,7 +71,10 @@ fn rounds(leadership: Leadership) -> (Rounds, Writer) {
         wake: WakeSettings::default(),
         overload: OverloadWatch::new(Taints::default(), max_age::DEFAULT, NOW),
         scale_ins: None,
-        follows_profiles: true,
+        scaling: ScalingSettings {
+            follows_profiles: true,
+            ..ScalingSettings::default()
+        },
         queue,
         leadership,
         switch: WriteSwitch::new(Writes::Enabled),

@@ -4,8 +4,9 @@
 //! Pods change into neighbouring states alone: online, cut off, standby. More traffic is taken by those that
 //! are cut off, then by those that stand by, and only what is still missing then by new ones; the count of a
 //! workload rises at once and falls Pod by Pod, each being out of traffic for a while before it goes. What takes
-//! traffic is counted by Pods that are ready, so that a cut-off Pod stands in for one that is not.
+//! traffic is counted by Pods that are ready as a whole, so that a cut-off Pod stands in for one that is not.
 
+mod blocked;
 mod census;
 mod direction;
 mod excess;
@@ -18,6 +19,7 @@ mod situation;
 use jiff::SignedDuration;
 
 use super::ReplicaCounts;
+use blocked::Blocked;
 use census::Census;
 use excess::{at_least_none, excess};
 use limits::Allowance;
@@ -27,7 +29,7 @@ pub use direction::Direction;
 pub use limits::{Budget, Limits};
 pub use pod::{PodResources, PodState, ProfilePod};
 pub use refusal::Refusal;
-pub use situation::{Rules, Situation};
+pub use situation::{RolloutProgress, Rules, Situation};
 
 /// A Pod is only taken out of traffic where those that stay have been ready for so long.
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
@@ -50,12 +52,14 @@ pub struct ProfilePlan {
     pub victims: Vec<usize>,
     /// What is not done, and why.
     pub refusals: Vec<Refusal>,
+    /// True where Pods that are to go wait for limits to let one be taken out of traffic.
+    pub waits: bool,
 }
 
 /// Decides what is to be done for a profile at one moment.
 #[must_use]
 pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
-    let census = Census::of(seen, SETTLED);
+    let census = Census::of(seen, SETTLED.max(seen.min_ready));
     if let Some(refusal) = stands_still(rules, &census) {
         return ProfilePlan {
             replicas: seen.replicas,
@@ -75,15 +79,19 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     let leaving = excess(going, census.unready);
     let off = wanted.parked().saturating_add(leaving);
     let raised = raise(rules, seen, &census, off, &mut plan);
-    let blocked = !raised && !seen.is_rolling && lower(rules, seen, &census, off, &mut plan);
+    let mut blocked = Blocked::No;
     if !raised && !seen.is_rolling {
+        blocked = lower(rules, seen, &census, off, &mut plan);
         exchange(rules, seen, &census, leaving, &mut plan);
+    }
+    if seen.limits.within(off) == 0 {
+        blocked = Blocked::Always;
     }
     let scale_in = ScaleIn {
         rules,
         seen,
         census: &census,
-        is_blocked: blocked || seen.limits.within(off) == 0,
+        undrained: blocked.undrained(rules, seen),
     };
     plan.victims = scale_in.victims(going);
     plan.replicas = if surplus > 0 {
@@ -94,6 +102,7 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     } else {
         wanted.total()
     };
+    plan.waits = surplus > 0 && blocked == Blocked::Now && plan.replicas == seen.replicas;
     plan
 }
 
@@ -122,8 +131,7 @@ fn raise(
     // What its controller is about to delete counts no more.
     let staying = excess(census.off(), census.leaving(seen));
     let beyond = excess(staying, seen.limits.within(off));
-    let waits_for_all = seen.limits.is_ordered && rules.wanted.total() > seen.replicas;
-    let beyond = if waits_for_all { census.off() } else { beyond };
+    let beyond = if waits_for_all(rules, seen) { census.off() } else { beyond };
     let misplaced = misplaced(seen, off);
     let mut needed = lacking.max(beyond).max(misplaced);
     let mut withheld = 0;
@@ -155,6 +163,19 @@ fn raise(
     is_raised
 }
 
+/// True where no Pod may be out of traffic, since its controller waits for all of them to be ready: to make the next
+/// one, to replace the next one, or to call its version brought out. While a Deployment has Pods of another version,
+/// those out of traffic are the first that it replaces.
+fn waits_for_all(rules: &Rules, seen: &Situation<'_>) -> bool {
+    let grows = rules.wanted.total() > seen.replicas;
+    let rolls = seen.progress == RolloutProgress::UnderWay;
+    if seen.limits.is_ordered {
+        grows || rolls
+    } else {
+        rolls && !seen.is_rolling
+    }
+}
+
 /// The Pods out of traffic of a workload that goes by ordinals which are not those that go next.
 fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
     let first = at_least_none(off);
@@ -163,18 +184,21 @@ fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
     i32::try_from(misplaced.count()).unwrap_or(i32::MAX)
 }
 
-/// Takes Pods out of traffic, where more take it than is wanted; true where limits let none go that should.
+/// Takes Pods out of traffic, where more take it than is wanted; gives whether limits let none go that should.
 fn lower(
     rules: &Rules,
     seen: &Situation<'_>,
     census: &Census,
     off: i32,
     plan: &mut ProfilePlan,
-) -> bool {
+) -> Blocked {
     let spare = excess(census.settled, rules.wanted.online);
     let others = census.missing.saturating_add(census.unready);
     let most = seen.limits.beside(off, others);
     let missing = excess(off, census.off());
+    if seen.progress != RolloutProgress::Complete {
+        return if missing > 0 { Blocked::Now } else { Blocked::No };
+    }
     let mut left = spare.min(excess(most, census.off()));
     let mut allowance = Allowance::of(seen.limits);
     let (mut taken, mut ungated) = (0, 0);
@@ -198,8 +222,20 @@ fn lower(
             pods: left.min(ungated),
         });
     }
+    let is_budgets = left > 0 && refusal.is_some();
     plan.refusals.extend(refusal.filter(|_| left > 0));
-    none_leaves && missing > 0 && spare > 0
+    if !none_leaves || missing == 0 || spare == 0 || (left > 0 && !is_budgets) {
+        return Blocked::No;
+    }
+    let has_room = seen.limits.within(off) > rules.wanted.parked();
+    if !has_room || (is_budgets && !allowance.waits()) {
+        return Blocked::Always;
+    }
+    // What starts anew for a moment is not told; who waits is.
+    if !is_budgets && seen.waits_since.is_some_and(|since| seen.now.duration_since(since) >= SETTLED) {
+        plan.refusals.push(Refusal::Unavailable { pods: others });
+    }
+    Blocked::Now
 }
 
 /// Exchanges those that are cut off and those that stand by, as both are wanted.

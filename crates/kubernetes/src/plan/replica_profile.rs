@@ -2,10 +2,11 @@
 //! what is told of it.
 //!
 //! The state of a Pod is its label alone: the condition that takes it out of traffic follows from it
-//! ([`super::online_condition`]), whoever sees it. So nothing is remembered that an end of the leader could lose,
-//! and where a profile is gone its Pods are told by their labels.
+//! ([`super::online_condition`]), whoever sees it. So nothing is remembered that an end of the leader could lose but
+//! since when something is waited for, and where a profile is gone its Pods are told by their labels.
 
 mod events;
+mod give_backs;
 mod pods;
 mod problem;
 mod profiled;
@@ -23,9 +24,10 @@ use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
 
 use pods::Member;
+pub use give_backs::GiveBacks;
 pub use problem::ProfileProblem;
 pub use profiled::{Context, ProfileMemory, Profiled};
-pub use writes::release;
+pub use writes::{bring_online, release};
 
 /// What a round comes to for one profile.
 #[derive(Debug, Default)]
@@ -44,7 +46,7 @@ pub fn plan(
     memory: &mut ProfileMemory,
     context: &Context<'_>,
 ) -> ProfileOutcome {
-    let members = pods::members(profiled, context.now);
+    let members = pods::members(profiled, &mut memory.give_backs, context.now);
     let decided = problem::accepted(profiled, context).map(|accepted| {
         let limits = limits(profiled, accepted.workload, &members, context.now);
         let pods: Vec<_> = members.iter().map(|member| member.facts.clone()).collect();
@@ -53,11 +55,16 @@ pub fn plan(
             pods: &pods,
             limits: &limits,
             is_rolling: profiled.is_rolling,
+            progress: accepted.workload.progress,
+            min_ready: accepted.workload.rollout.min_ready,
+            waits_since: memory.waits_since,
             now: context.now,
         };
         let plan = decide(accepted.rules, &situation);
         (accepted, plan)
     });
+    let waits = decided.as_ref().is_ok_and(|(_, plan)| plan.waits);
+    memory.waits_since = waits.then(|| memory.waits_since.unwrap_or(context.now));
     let status = status::status(profiled, &members, decided.as_ref(), context.now);
     let mut outcome = ProfileOutcome {
         problem: decided.as_ref().err().map(ProfileProblem::reason),
@@ -77,11 +84,10 @@ pub fn plan(
         status: &status,
     };
     outcome.writes.extend(told.events(memory, context));
-    let before = profiled.profile.object.status.as_ref();
-    if before != Some(&status) {
-        let write = status::write(&profiled.profile.object, &status);
-        outcome.writes.push(write);
-    }
+    let object = &profiled.profile.object;
+    let (kind, before) = (Kind::ReplicaProfile, object.status.as_ref());
+    let told = Write::status(kind, &object.metadata, before, &status);
+    outcome.writes.extend(told);
     outcome
 }
 

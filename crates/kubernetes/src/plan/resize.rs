@@ -376,9 +376,7 @@ pub fn put_back(
         Some(Err(RefusedRecord::Unreadable)) => return Ok(annotate(pod, None, purpose)),
         Some(Ok(record)) => record,
     };
-    let asked = pod.values();
-    let is_ours = record.explains(&asked) || record.is_partly_put_back(&asked);
-    if record.marks.left || record.is_put_back(&asked) || !is_ours {
+    if !is_owed(record, pod) {
         return Ok(annotate(pod, None, purpose));
     }
     let resized = withdraw(pod, &record.original, rules, purpose)?;
@@ -386,11 +384,26 @@ pub fn put_back(
         return Ok(resized);
     }
     // Nothing else of what is to be asked for is left out.
-    let left = asked.iter().find_map(|(name, values)| {
+    let left = pod.values().iter().find_map(|(name, values)| {
         let original = record.original.get(name)?;
         (original != values).then(|| name.clone())
     });
     Err(Refusal::MemoryLimitStays(left.unwrap_or_default()))
+}
+
+/// The record of a Pod that does not ask yet for what it was made with, and still could.
+#[must_use]
+pub fn owed(pod: &ResizablePod) -> Option<&ResizeRecord> {
+    let record = pod.record.as_ref()?.as_ref().ok()?;
+    let is_owed = is_owed(record, pod) && pod.obstacle.is_none();
+    is_owed.then_some(record)
+}
+
+/// True where a Pod asks for something else than it was made with, by nobody's will but the record's.
+fn is_owed(record: &ResizeRecord, pod: &ResizablePod) -> bool {
+    let asked = pod.values();
+    let is_ours = record.explains(&asked) || record.is_partly_put_back(&asked);
+    is_ours && !record.marks.left && !record.is_put_back(&asked)
 }
 
 /// The Pod as writes name it.

@@ -25,11 +25,13 @@ use crate::meta::Meta;
 use crate::plan::conditional::ConditionalPatch;
 use crate::plan::online_condition;
 use crate::plan::overload::change_taints;
+use crate::plan::resize;
 use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::sleeps;
 use crate::pod::Pod;
 use crate::removable_pod;
+use crate::resizable_pod::ResizablePod;
 use crate::scaled_object::ScaledObject;
 use crate::taint::Taints;
 use crate::workload::Workload;
@@ -216,8 +218,7 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
             .flat_map(Map::keys)
     };
     if kind == Kind::Pod {
-        // All else on it was written at admission, and goes with it. Who takes the record of a resize away
-        // has put its resources back before.
+        // All else on it was written at admission, and goes with it.
         let read: Meta = Meta::deserialize(metadata).unwrap_or_default();
         let is_out = metadata["labels"][POD_STATE].is_string();
         let is_resized = read.holds_own_record && read.annotation(RESIZED).is_some();
@@ -283,6 +284,13 @@ fn shut(object: &Value, now: Timestamp) -> Option<Shut> {
     })
 }
 
+/// True for a Pod whose resources are still to be put back, which its record alone tells how.
+fn is_owed_resources(object: &Value) -> bool {
+    let pod = Pod::deserialize(object).ok();
+    let pod = pod.as_ref().and_then(ResizablePod::of);
+    pod.as_ref().and_then(resize::owed).is_some()
+}
+
 /// The taints of a node; a list that is none has none of ours.
 fn taints_of(kind: Kind, object: &Value) -> Taints {
     let found = (kind == Kind::Node).then(|| Taints::deserialize(&object["spec"]["taints"]));
@@ -320,6 +328,9 @@ pub fn patch(
         patch.change(&replicas, true, Value::from(1));
     }
     for key in traces.annotations {
+        if key == RESIZED && is_owed_resources(object) {
+            continue;
+        }
         if kind == Kind::Pod {
             // It is ours only as long as both say the same.
             patch.expect_annotation(key, marked.metadata().annotation(key));
@@ -362,6 +373,30 @@ mod tests {
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         annotation.to_text().unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_pod_that_is_refused_its_resources_comes_back_and_keeps_the_record_of_them() {
+        let now: Timestamp = "2026-11-25T12:00:00Z".parse().unwrap();
+        let of = |cpu: &str| json!({"web": {"requests": {"cpu": cpu}}});
+        let record = json!({"by": "standby", "original": of("1"), "from": of("1"), "to": of("500m"),
+            "at": "2026-11-25T11:00:00Z"});
+        for (asked, is_kept) in [("500m", true), ("1", false), ("700m", false)] {
+            let resources = json!({"requests": {"cpu": asked}});
+            let mut pod = json!({
+                "metadata": {"name": "p", "uid": "u", "labels": {POD_STATE: "Standby"},
+                    "annotations": {RESIZED: record.to_string()}},
+                "spec": {"nodeName": "a", "containers": [{"name": "web", "resources": resources}],
+                    "readinessGates": [{"conditionType": "evenkeel.dev/online"}]},
+                "status": {"phase": "Running", "containerStatuses": [
+                    {"name": "web", "resources": resources}]},
+            });
+            let patch = patch(Kind::Pod, &pod, Extent::All, now).unwrap().unwrap();
+            apply(&mut pod, &patch).unwrap();
+            assert_eq!(pod["metadata"]["labels"], json!({}), "{asked}");
+            let has = pod["metadata"]["annotations"][RESIZED].is_string();
+            assert_eq!(has, is_kept, "{asked}");
+        }
     }
 
     #[test]

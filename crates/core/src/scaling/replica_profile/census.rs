@@ -44,7 +44,7 @@ impl Census {
         Self {
             serving: count(pods, ProfilePod::serves),
             settled: count(pods, has_settled),
-            unready: count(pods, |pod| !pod.state.is_off() && !pod.containers_ready),
+            unready: count(pods, ProfilePod::is_unready),
             cutoff,
             standby,
             pods: count(pods, |_| true),

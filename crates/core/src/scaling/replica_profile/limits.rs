@@ -21,6 +21,8 @@ pub struct Budget {
     pub name: String,
     /// The Pods of its own that may still become unavailable.
     pub allowed: i32,
+    /// True where that is none by its spec, whatever becomes of its Pods.
+    pub is_absolute: bool,
     /// The positions of the Pods that it covers.
     pub covers: Vec<usize>,
 }
@@ -67,6 +69,8 @@ pub(super) struct Allowance<'a> {
     left: Vec<i32>,
     /// The first budget that refused a Pod.
     refused: Option<usize>,
+    /// True where a Pod was refused by none but budgets that may let it go at another time.
+    waits: bool,
 }
 
 impl<'a> Allowance<'a> {
@@ -76,6 +80,7 @@ impl<'a> Allowance<'a> {
             budgets,
             left: budgets.iter().map(|budget| budget.allowed).collect(),
             refused: None,
+            waits: false,
         }
     }
 
@@ -85,12 +90,19 @@ impl<'a> Allowance<'a> {
         let covering: Vec<usize> = (0..self.budgets.len()).filter(covering).collect();
         if let Some(&full) = covering.iter().find(|&&at| self.left[at] == 0) {
             self.refused.get_or_insert(full);
+            let mut refusing = covering.iter().filter(|&&at| self.left[at] == 0);
+            self.waits |= refusing.all(|&at| !self.budgets[at].is_absolute);
             return false;
         }
         for at in covering {
             self.left[at] -= 1;
         }
         true
+    }
+
+    /// True where a Pod that was refused may go at another time.
+    pub(super) const fn waits(&self) -> bool {
+        self.waits
     }
 
     /// The budget that refused a Pod.

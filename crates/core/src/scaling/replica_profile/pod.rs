@@ -49,7 +49,7 @@ pub enum PodResources {
     Full,
     /// It has less, or is about to have all of it.
     Lowered,
-    /// Its node cannot give them back at present.
+    /// It does not get them back at present, from its node or by a quota.
     Withheld,
 }
 
@@ -61,14 +61,18 @@ pub struct ProfilePod {
     pub is_gated: bool,
     /// True while all of its containers are ready.
     pub containers_ready: bool,
+    /// True while that it may take traffic has only just been said, which whoever tells that it is ready follows.
+    pub is_opening: bool,
     /// Since when it has been ready as a whole; `None` while it is not.
     pub ready_since: Option<Timestamp>,
     /// Since when it has taken no traffic; `None` while it may take some.
     pub off_since: Option<Timestamp>,
     pub resources: PodResources,
-    /// True where its controller deletes it before others that are not ready either: it is marked so, or
-    /// its controller goes by ordinals.
-    pub is_marked: bool,
+    /// Its turn where its controller deletes Pods, by what that sees: those of lower ones go before, and
+    /// among equals any.
+    pub turn: u32,
+    /// True where its turn may be made another: a user has given it no cost of deletion.
+    pub takes_mark: bool,
     /// Its ordinal, where its controller deletes the highest first.
     pub ordinal: Option<u32>,
 }
@@ -76,7 +80,13 @@ pub struct ProfilePod {
 impl ProfilePod {
     /// True for one that takes traffic, or will as soon as that is seen.
     pub(super) const fn serves(&self) -> bool {
-        !self.state.is_off() && self.containers_ready
+        let is_about_to = self.is_opening && self.containers_ready;
+        !self.state.is_off() && (self.ready_since.is_some() || is_about_to)
+    }
+
+    /// True for one that may take traffic and is not ready for it.
+    pub(super) const fn is_unready(&self) -> bool {
+        !self.state.is_off() && !self.serves()
     }
 
     /// True for one that could take traffic at once.

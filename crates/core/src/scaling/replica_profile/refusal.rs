@@ -17,13 +17,15 @@ pub enum Refusal {
     },
     /// More would be out of traffic than the workload's `maxUnavailable`.
     MaxUnavailable { wanted: i32, allowed: i32 },
+    /// So many Pods are unavailable that `maxUnavailable` lets no further one be taken out of traffic.
+    Unavailable { pods: i32 },
     /// A StatefulSet that waits for each Pod to be ready does nothing while more than one is not.
     Ordered { wanted: i32 },
     /// A PodDisruptionBudget has no disruption left.
     DisruptionBudget { name: String },
     /// These Pods have no readiness gate.
     NoGate { pods: i32 },
-    /// The nodes of these Pods cannot give them their resources back at present.
+    /// These Pods do not get their resources back at present.
     Withheld { pods: i32 },
 }
 
@@ -34,7 +36,7 @@ impl Refusal {
         match self {
             Self::Paused => "Paused",
             Self::Direction { .. } => "DirectionNotAllowed",
-            Self::MaxUnavailable { .. } => "MaxUnavailable",
+            Self::MaxUnavailable { .. } | Self::Unavailable { .. } => "MaxUnavailable",
             Self::Ordered { .. } => "OrderedReady",
             Self::DisruptionBudget { .. } => "PodDisruptionBudget",
             Self::NoGate { .. } => "NoReadinessGate",
@@ -60,6 +62,10 @@ impl fmt::Display for Refusal {
                 f,
                 "{wanted} Pods out of traffic are wanted, and maxUnavailable of the workload lets {allowed} be"
             ),
+            Self::Unavailable { pods } => write!(
+                f,
+                "{pods} Pods are not ready, beside which maxUnavailable of the workload lets none be taken out of traffic"
+            ),
             Self::Ordered { wanted } => write!(
                 f,
                 "{wanted} Pods out of traffic are wanted, and a StatefulSet with podManagementPolicy \
@@ -76,8 +82,8 @@ impl fmt::Display for Refusal {
             ),
             Self::Withheld { pods } => write!(
                 f,
-                "the nodes of {pods} Pods cannot give them back the resources that they ask for, and so they \
-                 take no traffic"
+                "{pods} Pods do not get back the resources that they ask for, of their nodes or by a quota of the \
+                 namespace, and so they take no traffic"
             ),
         }
     }

@@ -1,8 +1,9 @@
 //! Who goes in a scale-in, and how many may by now.
 //!
-//! First those that take no traffic for want of readiness, which their controller deletes first whatever is
-//! said; then those that stand by and those that are cut off beyond what is wanted; where there are no others to
-//! be had, those that take traffic. One that has taken some goes only after it has been out of it for the drain.
+//! First those that take no traffic for want of readiness; then those that stand by and those that are cut off
+//! beyond what is wanted; where there are no others to be had, those that take traffic. One that has taken some
+//! goes only after it has been out of it for the drain. The count falls by those alone that their controller is
+//! sure to delete before any other Pod, by what it sees of costs: of equals it takes any.
 
 use super::census::Census;
 use super::excess::{at_least_none, excess};
@@ -14,19 +15,26 @@ pub(super) struct ScaleIn<'a> {
     pub(super) rules: &'a Rules,
     pub(super) seen: &'a Situation<'a>,
     pub(super) census: &'a Census,
-    /// True where limits let no Pod be taken out of traffic.
-    pub(super) is_blocked: bool,
+    /// The Pods that may go in traffic, since limits let none be taken out of it.
+    pub(super) undrained: usize,
+}
+
+/// The first turns of some Pods: that of any, and that of one which should not go yet.
+#[derive(Debug, Clone, Copy)]
+struct FirstTurns {
+    any: u32,
+    harmed: u32,
 }
 
 impl ScaleIn<'_> {
-    /// The positions of the Pods that go, as far as they are chosen: at most `going`.
+    /// The positions of the Pods that go, as far as they are chosen, at most `going`: those first that go first.
     pub(super) fn victims(&self, going: i32) -> Vec<usize> {
         let most = at_least_none(going);
         let pods = self.seen.pods;
         if self.seen.is_rolling || most == 0 {
             return Vec::new();
         }
-        if pods.iter().any(|pod| pod.ordinal.is_some()) {
+        if self.goes_by_ordinals() {
             return (0..pods.len()).take(most).collect();
         }
         let wanted = self.rules.wanted;
@@ -34,26 +42,37 @@ impl ScaleIn<'_> {
             let order = Census::longest_off(self.seen, state);
             order.into_iter().take(at_least_none(excess(have, wanted)))
         };
-        let unready = |at: &usize| !pods[*at].state.is_off() && !pods[*at].containers_ready;
-        let unready = (0..pods.len()).filter(unready);
+        let unready = (0..pods.len()).filter(|&at| pods[at].is_unready());
         let standby = beyond(PodState::Standby, self.census.standby, wanted.standby);
         let cutoff = beyond(PodState::Cutoff, self.census.cutoff, wanted.cutoff);
-        unready.chain(standby).chain(cutoff).take(most).collect()
+        let chosen = unready.chain(standby).chain(cutoff);
+        let mut chosen: Vec<usize> = chosen.take(most).collect();
+        // What nothing can be marked on is not told from others, and comes last.
+        chosen.sort_by_key(|&at| {
+            let pod = &pods[at];
+            let (is_off, since) = (pod.state.is_off(), pod.off_since);
+            (!pod.takes_mark, is_off, since.is_none(), since, at)
+        });
+        chosen
     }
 
     /// The replicas, of `surplus` that are too many, that may go now.
     pub(super) fn ripe(&self, surplus: i32, victims: &[usize]) -> i32 {
-        let pods = self.seen.pods;
         if self.seen.is_rolling {
             return surplus;
         }
         let absent = self.census.missing.min(surplus);
-        let is_ripe = |at: &&usize| self.is_ripe(&pods[**at]);
-        let ripe = if pods.iter().any(|pod| pod.ordinal.is_some()) {
+        let ripe = if self.goes_by_ordinals() {
+            let mut undrained = self.undrained;
+            let is_ripe = |at: &&usize| {
+                let pod = &self.seen.pods[**at];
+                let is_left = !self.is_ripe(pod) && !pod.state.is_off() && undrained > 0;
+                undrained -= usize::from(is_left);
+                is_left || self.is_ripe(pod)
+            };
             victims.iter().take_while(is_ripe).count()
         } else {
-            victims.iter().filter(is_ripe).count()
-                + self.not_to_be_drained(surplus - absent, victims)
+            self.sure_to_go(victims) + self.not_to_be_drained(surplus - absent, victims)
         };
         let ripe = i32::try_from(ripe).unwrap_or(i32::MAX);
         // The first of them are let go already.
@@ -61,22 +80,81 @@ impl ScaleIn<'_> {
         surplus.min(absent.saturating_add(ripe))
     }
 
-    /// The Pods in traffic that go as they are, since nothing takes them out of it.
+    fn goes_by_ordinals(&self) -> bool {
+        self.seen.pods.iter().any(|pod| pod.ordinal.is_some())
+    }
+
+    /// How many of the first victims may go and are sure to go before all other Pods. Where one cannot be marked,
+    /// as a user has given it a cost, others may go in its place that no harm is done to.
+    fn sure_to_go(&self, victims: &[usize]) -> usize {
+        let pods = self.seen.pods;
+        let mut behind = vec![self.others(victims)];
+        for &at in victims.iter().rev() {
+            behind.push(self.with(behind[behind.len() - 1], &pods[at]));
+        }
+        behind.reverse();
+        let ripe = victims.iter().take_while(|at| self.is_ripe(&pods[**at]));
+        let (mut last, mut is_by_chance, mut sure) = (0, false, 0);
+        for (place, &at) in ripe.enumerate() {
+            last = last.max(pods[at].turn);
+            is_by_chance |= !pods[at].takes_mark;
+            let next = behind[place + 1];
+            let next = if is_by_chance { next.harmed } else { next.any };
+            if last < next {
+                sure = place + 1;
+            }
+        }
+        sure
+    }
+
+    /// The first turns of those that are no victims.
+    fn others(&self, victims: &[usize]) -> FirstTurns {
+        let mut is_victim = vec![false; self.seen.pods.len()];
+        for &at in victims {
+            is_victim[at] = true;
+        }
+        let others = self.seen.pods.iter().zip(is_victim);
+        let none = FirstTurns {
+            any: u32::MAX,
+            harmed: u32::MAX,
+        };
+        others
+            .filter(|(_, is_victim)| !is_victim)
+            .fold(none, |first, (pod, _)| self.with(first, pod))
+    }
+
+    fn with(&self, first: FirstTurns, pod: &ProfilePod) -> FirstTurns {
+        FirstTurns {
+            any: first.any.min(pod.turn),
+            harmed: if self.is_harmless(pod) {
+                first.harmed
+            } else {
+                first.harmed.min(pod.turn)
+            },
+        }
+    }
+
+    /// The Pods in traffic that go as they are, since nothing takes them out of it. They go after all others.
     fn not_to_be_drained(&self, going: i32, victims: &[usize]) -> usize {
         let pods = self.seen.pods;
-        let lacking = at_least_none(going).saturating_sub(victims.len());
-        if self.is_blocked {
-            return lacking;
+        let mut off = pods.iter().filter(|pod| pod.state.is_off());
+        if !off.all(|pod| self.is_harmless(pod)) {
+            return 0;
         }
+        let lacking = at_least_none(going).saturating_sub(victims.len());
         let gated = pods.iter().filter(|pod| pod.serves() && pod.is_gated);
-        lacking.saturating_sub(gated.count())
+        let ungated = lacking.saturating_sub(gated.count());
+        ungated.max(lacking.min(self.undrained))
     }
 
     fn is_ripe(&self, pod: &ProfilePod) -> bool {
-        if !pod.state.is_off() {
-            return !pod.containers_ready || !pod.is_gated || self.is_blocked;
-        }
+        let is_never_off = !pod.state.is_off() && !pod.is_gated;
+        is_never_off || self.is_harmless(pod)
+    }
+
+    /// True for a Pod with no requests under way.
+    fn is_harmless(&self, pod: &ProfilePod) -> bool {
         let drained = |since| self.seen.now.duration_since(since) >= self.rules.drain;
-        pod.is_marked && pod.off_since.is_some_and(drained)
+        pod.is_unready() || pod.off_since.is_some_and(drained)
     }
 }

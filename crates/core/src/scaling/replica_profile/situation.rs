@@ -17,6 +17,18 @@ pub struct Rules {
     pub drain: SignedDuration,
 }
 
+/// How far the version of a workload is brought out. That of a Deployment is only once all of its Pods have been
+/// available together, and that of a StatefulSet goes on from Pod to Pod only while each is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RolloutProgress {
+    /// It is out; what becomes unavailable later changes nothing about that.
+    #[default]
+    Complete,
+    /// Its controller has not seen its newest spec yet.
+    Unseen,
+    UnderWay,
+}
+
 /// A workload and its Pods at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
@@ -28,5 +40,11 @@ pub struct Situation<'a> {
     pub limits: &'a Limits,
     /// True while its Pods are replaced by those of another version: which ones go is not to be chosen then.
     pub is_rolling: bool,
+    /// How far its controller says that it has brought its version out.
+    pub progress: RolloutProgress,
+    /// For how long a Pod has to be ready before its controller takes it for available.
+    pub min_ready: SignedDuration,
+    /// Since when a scale-in waits for limits ([`ProfilePlan::waits`](super::ProfilePlan::waits)).
+    pub waits_since: Option<Timestamp>,
     pub now: Timestamp,
 }

@@ -1,3 +1,6 @@
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -30,7 +33,8 @@ fn count(pods: impl IntoIterator) -> i32 {
     i32::try_from(pods.into_iter().count()).unwrap()
 }
 
-/// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds.
+/// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds. Its controller goes
+/// by the costs of the round before, and takes of equals the one that it should leave.
 #[derive(Debug, Clone)]
 struct Played {
     pods: Vec<(i32, ProfilePod)>,
@@ -41,8 +45,13 @@ struct Played {
     /// The rounds that its controller takes to follow the count.
     lag: i64,
     next: i32,
+    /// What those cost that are marked, by their numbers.
+    costs: BTreeMap<i32, Option<Timestamp>>,
     /// The Pods that have gone, each as it was.
     gone: Vec<ProfilePod>,
+    waits_since: Option<Timestamp>,
+    progress: RolloutProgress,
+    min_ready: SignedDuration,
 }
 
 impl Played {
@@ -55,7 +64,11 @@ impl Played {
             second: 0,
             lag: 0,
             next: 0,
+            costs: BTreeMap::new(),
             gone: Vec::new(),
+            waits_since: None,
+            progress: RolloutProgress::Complete,
+            min_ready: SignedDuration::ZERO,
         };
         played.follow_count();
         for (_, pod) in &mut played.pods {
@@ -76,7 +89,7 @@ impl Played {
             let ordinal = (0..=u32::MAX).find(|ordinal| !taken(ordinal));
             let pod = ProfilePod {
                 is_gated: true,
-                is_marked: self.ordinals,
+                takes_mark: !self.ordinals,
                 ordinal: ordinal.filter(|_| self.ordinals),
                 ..ProfilePod::default()
             };
@@ -85,8 +98,7 @@ impl Played {
         }
         while count(&self.pods) > self.replicas {
             let order = |(number, pod): &(i32, ProfilePod)| {
-                let is_ready = pod.containers_ready && !pod.state.is_off();
-                (is_ready, !pod.is_marked, std::cmp::Reverse(*number))
+                (self.key(*number, pod), Reverse(pod.off_since))
             };
             let first = if self.ordinals {
                 (0..self.pods.len()).max_by_key(|&at| self.pods[at].1.ordinal)
@@ -98,8 +110,20 @@ impl Played {
         }
     }
 
+    /// What its controller goes by: those that are not ready first, of them those that are marked.
+    fn key(&self, number: i32, pod: &ProfilePod) -> (bool, bool, Option<Timestamp>) {
+        let cost = self.costs.get(&number);
+        (pod.serves(), cost.is_none(), cost.copied().flatten())
+    }
+
     fn seen(&self) -> Vec<ProfilePod> {
         let mut pods = self.pods.clone();
+        let keys: BTreeSet<_> = pods.iter().map(|(number, pod)| self.key(*number, pod)).collect();
+        for (number, pod) in &mut pods {
+            let key = self.key(*number, pod);
+            let turn = keys.iter().position(|one| *one == key).unwrap();
+            pod.turn = u32::try_from(turn).unwrap();
+        }
         pods.sort_by_key(|(number, pod)| (std::cmp::Reverse(pod.ordinal), *number));
         pods.into_iter().map(|(_, pod)| pod).collect()
     }
@@ -127,22 +151,27 @@ impl Played {
                 pods: &pods,
                 limits: &self.limits,
                 is_rolling: false,
+                progress: self.progress,
+                min_ready: self.min_ready,
+                waits_since: self.waits_since,
                 now: at(self.second),
             },
         );
         self.pods
             .sort_by_key(|(number, pod)| (std::cmp::Reverse(pod.ordinal), *number));
-        if !self.ordinals {
-            for (place, (_, pod)) in self.pods.iter_mut().enumerate() {
-                pod.is_marked = plan.victims.contains(&place);
-            }
-        }
+        let marked = plan.victims.iter();
+        let marked = marked.filter(|&&at| self.pods[at].1.takes_mark);
+        let marked = marked.map(|&at| (self.pods[at].0, self.pods[at].1.off_since));
+        let marked = marked.collect();
         for StateChange { pod, to } in &plan.changes {
             let pod = &mut self.pods[*pod].1;
             let distance = (pod.state as i32 - *to as i32).abs();
             assert_eq!(distance, 1, "{:?} became {to:?}", pod.state);
             match (pod.state, *to) {
-                (PodState::Online, _) => pod.off_since = Some(at(self.second)),
+                (PodState::Online, _) => {
+                    pod.off_since = Some(at(self.second));
+                    pod.ready_since = None;
+                }
                 (_, PodState::Online) => {
                     assert_eq!(pod.resources, PodResources::Full);
                     pod.off_since = None;
@@ -153,10 +182,12 @@ impl Played {
             }
             pod.state = *to;
         }
+        self.waits_since = plan.waits.then(|| self.waits_since.unwrap_or(at(self.second)));
         self.replicas = plan.replicas;
         if self.lag == 0 || self.second % self.lag == 0 {
             self.follow_count();
         }
+        self.costs = marked;
         plan
     }
 
@@ -247,6 +278,41 @@ fn a_scale_in_deletes_what_has_been_out_of_traffic_for_the_drain() {
 }
 
 #[test]
+fn victims_that_come_one_by_one_are_each_drained() {
+    let mut played = Played::new(8, false);
+    let mut online = 8;
+    for second in 0..900 {
+        if second % 15 == 0 && online > 3 {
+            online -= 1;
+        }
+        let rules = Rules {
+            drain: SignedDuration::from_secs(300),
+            ..rules(counts(online, 0, 0))
+        };
+        let was = played.gone.len();
+        played.round(&rules);
+        for pod in &played.gone[was..] {
+            let since = pod.off_since.expect("it was taken out of traffic first");
+            assert!(at(played.second).duration_since(since) >= rules.drain);
+        }
+        played.pass();
+    }
+    assert_eq!(played.counts(), counts(3, 0, 0));
+}
+
+#[test]
+fn a_victim_with_a_cost_of_its_user_goes_once_no_harm_is_done_to_others() {
+    let mut played = Played::new(4, false);
+    played.play(&rules(counts(2, 2, 0)), 60);
+    for (_, pod) in &mut played.pods {
+        pod.takes_mark = false;
+    }
+    played.play(&rules(counts(2, 1, 0)), 60);
+    assert_eq!(played.counts(), counts(2, 1, 0));
+    assert!(played.gone[0].off_since.is_some());
+}
+
+#[test]
 fn limits_refuse_what_is_beyond_them_and_scale_in_goes_on() {
     let mut played = Played::new(4, false);
     played.limits.max_unavailable = Some(1);
@@ -271,6 +337,7 @@ fn a_budget_without_disruptions_left_holds_its_own_pods() {
     played.limits.budgets = vec![Budget {
         name: "web".to_owned(),
         allowed: 1,
+        is_absolute: false,
         covers: vec![0, 1, 2],
     }];
     let plan = played.round(&rules(counts(1, 3, 0)));
@@ -280,6 +347,65 @@ fn a_budget_without_disruptions_left_holds_its_own_pods() {
         name: "web".to_owned(),
     };
     assert_eq!(plan.refusals, [refused]);
+}
+
+/// Ten Pods under a budget that lets one go at a time, and sees `lag` seconds late who has gone.
+fn scaled_in_under_a_budget(lag: i64, is_absolute: bool) -> Played {
+    let mut played = Played::new(10, false);
+    let mut off: Vec<i32> = Vec::new();
+    for second in 0..600 {
+        let allowed = if is_absolute || second < 20 { 0 } else { 1 };
+        let seen_late = off.len().checked_sub(1 + usize::try_from(lag).unwrap());
+        let late = seen_late.map_or(0, |at| off[at]);
+        off.push(played.counts().parked());
+        let parked = late.max(played.counts().parked());
+        played.limits.budgets = vec![Budget {
+            name: "web".to_owned(),
+            allowed: (allowed - parked).max(0),
+            is_absolute,
+            covers: (0..played.pods.len()).collect(),
+        }];
+        played.round(&rules(counts(7, 0, 0)));
+        played.pass();
+    }
+    played
+}
+
+#[test]
+fn a_budget_that_is_used_up_for_a_moment_is_waited_for() {
+    for lag in [0, 1, 5, 15] {
+        let played = scaled_in_under_a_budget(lag, false);
+        assert_eq!(played.counts(), counts(7, 0, 0), "{lag}");
+        assert!(played.gone.iter().all(|pod| pod.state.is_off()), "{lag}");
+    }
+    let played = scaled_in_under_a_budget(0, true);
+    assert_eq!(played.counts(), counts(7, 0, 0), "one that never lets any go");
+}
+
+#[test]
+fn a_limit_that_is_used_up_for_long_lets_one_pod_go_at_a_time() {
+    let mut played = Played::new(10, false);
+    let mut ordered = Played::new(10, true);
+    for played in [&mut played, &mut ordered] {
+        played.limits.budgets = vec![Budget {
+            name: "web".to_owned(),
+            allowed: 0,
+            is_absolute: false,
+            covers: (0..10).collect(),
+        }];
+        let mut fell = Vec::new();
+        for _ in 0..200 {
+            let before = played.replicas;
+            let plan = played.round(&rules(counts(7, 0, 0)));
+            assert!(before - played.replicas <= 1, "{plan:?}");
+            if before > played.replicas {
+                fell.push(played.second);
+            }
+            played.pass();
+        }
+        assert_eq!(played.replicas, 7);
+        assert!(fell[0] >= 60 && fell[1] - fell[0] >= 60, "{fell:?}");
+    }
 }
 
 #[test]
@@ -315,6 +441,20 @@ fn pods_without_a_gate_stay_in_traffic_and_say_so() {
     assert_eq!(played.counts(), counts(4, 0, 0));
     played.play(&rules(counts(2, 0, 0)), 20);
     assert_eq!(played.counts(), counts(2, 0, 0));
+}
+
+#[test]
+fn a_pod_that_something_else_keeps_from_traffic_is_stood_in_for() {
+    let mut played = Played::new(4, false);
+    played.play(&rules(counts(3, 1, 0)), 30);
+    assert_eq!(played.counts(), counts(3, 1, 0));
+    // Its containers are ready, and a further gate of it is shut.
+    let online = played.pods.iter_mut().find(|(_, pod)| !pod.state.is_off());
+    let (_, online) = online.unwrap();
+    online.ready_since = None;
+    let plan = played.round(&rules(counts(3, 1, 0)));
+    assert_eq!(plan.changes.len(), 1, "{plan:?}");
+    assert_eq!(plan.changes[0].to, PodState::Online);
 }
 
 #[test]
@@ -379,6 +519,9 @@ fn while_its_pods_are_replaced_none_is_chosen() {
         pods: &pods,
         limits: &Limits::default(),
         is_rolling: true,
+        progress: RolloutProgress::Complete,
+        min_ready: SignedDuration::ZERO,
+        waits_since: None,
         now: at(0),
     };
     let plan = decide(&rules(counts(2, 1, 0)), &situation);
@@ -399,6 +542,45 @@ fn a_workload_that_waits_for_each_pod_has_one_out_of_traffic_and_none_while_it_g
     assert_eq!((plan.replicas, played.counts()), (4, counts(4, 0, 0)));
     let plan = played.round(&rules(counts(4, 1, 0)));
     assert_eq!(plan.replicas, 5);
+}
+
+#[test]
+fn a_rollout_that_waits_for_all_pods_has_none_out_of_traffic() {
+    for is_ordered in [true, false] {
+        let mut played = Played::new(4, is_ordered);
+        played.limits.is_ordered = is_ordered;
+        let wanted = rules(counts(3, 1, 0));
+        // None is taken out of traffic before the first version is out.
+        played.progress = RolloutProgress::UnderWay;
+        played.play(&wanted, 60);
+        assert_eq!(played.counts(), counts(4, 0, 0), "{is_ordered}");
+        played.progress = RolloutProgress::Complete;
+        played.play(&wanted, 20);
+        assert_eq!(played.counts(), counts(3, 1, 0), "{is_ordered}");
+        // A spec that has not been seen yet changes nothing.
+        played.progress = RolloutProgress::Unseen;
+        played.play(&wanted, 20);
+        assert_eq!(played.counts(), counts(3, 1, 0), "{is_ordered}");
+        played.progress = RolloutProgress::UnderWay;
+        played.play(&wanted, 20);
+        assert_eq!(played.counts(), counts(4, 0, 0), "{is_ordered}");
+        // One that never is out does not keep its Pods for ever.
+        played.play(&rules(counts(2, 0, 0)), 200);
+        assert_eq!(played.counts(), counts(2, 0, 0), "{is_ordered}");
+    }
+}
+
+#[test]
+fn a_pod_is_cut_off_once_the_others_are_available() {
+    let mut played = Played::new(4, false);
+    for (_, pod) in &mut played.pods {
+        pod.ready_since = Some(at(0));
+    }
+    played.min_ready = SignedDuration::from_secs(30);
+    played.play(&rules(counts(3, 1, 0)), 30);
+    assert_eq!(played.counts(), counts(4, 0, 0));
+    played.play(&rules(counts(3, 1, 0)), 2);
+    assert_eq!(played.counts(), counts(3, 1, 0));
 }
 
 prop_compose! {
@@ -428,6 +610,8 @@ proptest! {
                 prop_assert!(!has_room || played.gone[gone..].iter().all(|pod| pod.state.is_off() || !pod.containers_ready),
                     "{played:?}");
             }
+            let drained = |pod: &&ProfilePod| pod.off_since.is_none_or(|since| at(played.second).duration_since(since) >= DRAIN);
+            prop_assert!(played.gone[gone..].iter().filter(|pod| !drained(pod)).count() == 0, "{played:?}");
             played.pass();
         }
         let off = second.parked().min(most.unwrap_or(i32::MAX));
@@ -459,6 +643,9 @@ fn what_is_being_deleted_is_left_alone() {
         pods: &pods,
         limits: &limits,
         is_rolling: false,
+        progress: RolloutProgress::Complete,
+        min_ready: SignedDuration::ZERO,
+        waits_since: None,
         now: at(100),
     };
     let plan = decide(&shrunk, &situation);

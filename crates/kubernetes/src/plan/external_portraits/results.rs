@@ -9,8 +9,7 @@ use crate::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortraitStatus, PORTRAIT_GENERATED,
 };
 use crate::kinds::Kind;
-use crate::object_ref::ObjectRef;
-use crate::plan::{Operation, Purpose, Write};
+use crate::plan::Write;
 use crate::portrait_data::{PortraitData, read_result};
 
 /// The data that there are, and what is wrong with what was found.
@@ -28,7 +27,7 @@ pub(super) fn plan(
 ) -> Option<Write> {
     let object = &portrait.object;
     let metadata = &object.metadata;
-    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let name = metadata.name.as_deref()?;
     let default = HorizontalPortraitStatus::default();
     let before = object.status.as_ref().unwrap_or(&default);
     let Read { data, condition } = read(name, found, problem, before, now);
@@ -42,20 +41,7 @@ pub(super) fn plan(
         portrait_data: data,
         conditions,
     };
-    if status == *before {
-        return None;
-    }
-    let before = serde_json::to_value(before).ok()?;
-    let after = serde_json::to_value(&status).ok()?;
-    let body = serde_json::json!({
-        "metadata": {"resourceVersion": metadata.resource_version},
-        "status": crate::json::merge_patch(&before, &after),
-    });
-    Some(Write::new(
-        Purpose::ScalingStatus,
-        ObjectRef::in_namespace(Kind::HorizontalPortrait, namespace, name).status(),
-        Operation::Merge(body),
-    ))
+    Write::status(Kind::HorizontalPortrait, metadata, Some(before), &status)
 }
 
 fn read(

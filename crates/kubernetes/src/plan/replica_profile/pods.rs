@@ -1,24 +1,27 @@
 //! The Pods of a workload as a decision takes them, in the order in which its controller would delete them.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::give_backs::GiveBacks;
 use super::profiled::Profiled;
-use super::standby;
 use crate::annotations::ONLINE;
 use crate::disruption_budget::DisruptionBudget;
 use crate::kinds::Kind;
 use crate::pod::{self, Pod};
 use crate::removable_pod::RemovablePod;
-use evenkeel_core::placement::deletion_cost::Ground;
 use evenkeel_core::placement::deletion_order::{Phase, Victim, in_order};
 use evenkeel_core::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
-use evenkeel_core::scaling::replica_profile::{Budget, PodState, ProfilePod};
+use evenkeel_core::scaling::replica_profile::{Budget, PodResources, PodState, ProfilePod};
 
 /// The time in which the controller of budgets sees that a Pod is not ready any more.
 const BUDGET_LAG: SignedDuration = SignedDuration::from_secs(10);
+
+/// The time in which kubelet sees that the gate of a Pod is open.
+const OPENS: SignedDuration = SignedDuration::from_secs(10);
 
 /// A Pod of the workload.
 #[derive(Debug, Clone)]
@@ -28,17 +31,30 @@ pub(super) struct Member {
     /// It as far as it may go in a scale-in.
     pub(super) removable: Option<RemovablePod>,
     pub(super) facts: ProfilePod,
-    /// The cost of its deletion.
-    cost: i32,
+    /// What decides before all else when its controller deletes it.
+    key: TurnKey,
 }
 
+/// True for one that is bound, its phase, true for one that is ready, and the cost of its deletion.
+type TurnKey = (bool, Phase, bool, i32);
+
 /// The Pods that are neither finished nor being deleted, those first that go first.
-pub(super) fn members(profiled: &Profiled, now: Timestamp) -> Vec<Member> {
+pub(super) fn members(
+    profiled: &Profiled,
+    give_backs: &mut GiveBacks,
+    now: Timestamp,
+) -> Vec<Member> {
+    give_backs.retain(profiled.gated.iter().map(|pod| &**pod));
     let is_ordinal = profiled.profile.kind() == Some(Kind::StatefulSet);
     let gated = profiled
         .gated
         .iter()
-        .filter_map(|pod| gated(pod, is_ordinal));
+        .filter_map(|pod| {
+            let resources = give_backs.resources(pod, pod.state(), now);
+            let mut member = gated(pod, resources, is_ordinal)?;
+            member.facts.is_opening = is_opening(pod, now);
+            Some(member)
+        });
     let mut members: Vec<Member> = gated.collect();
     if !is_ordinal {
         members = by_deletion(members, now);
@@ -50,11 +66,22 @@ pub(super) fn members(profiled: &Profiled, now: Timestamp) -> Vec<Member> {
     members.extend(others.map(|facts| ungated(facts, is_ordinal)));
     if is_ordinal {
         members.sort_by_key(|member| Reverse(member.facts.ordinal));
+    } else {
+        take_turns(&mut members);
     }
     members
 }
 
-fn gated(pod: &Arc<Pod>, is_ordinal: bool) -> Option<Member> {
+/// Gives Pods their turns: the same where only chance decides, or what is known here too late.
+fn take_turns(members: &mut [Member]) {
+    let keys: BTreeSet<TurnKey> = members.iter().map(|member| member.key).collect();
+    let turns: BTreeMap<TurnKey, u32> = keys.into_iter().zip(0..).collect();
+    for member in members {
+        member.facts.turn = turns.get(&member.key).copied().unwrap_or(0);
+    }
+}
+
+fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Member> {
     let removable = RemovablePod::of(pod)?;
     let is = |condition: &str| {
         let found = pod.status.condition(condition);
@@ -63,26 +90,46 @@ fn gated(pod: &Arc<Pod>, is_ordinal: bool) -> Option<Member> {
     let off = pod.status.condition(ONLINE);
     let off = off.filter(|found| found.status == "False");
     let state = pod.state();
-    let given = removable.mark.given();
-    let is_first = given.is_some_and(|given| given.ground == Ground::CutOff);
     let facts = ProfilePod {
         state,
         is_gated: true,
         containers_ready: is("ContainersReady").is_some(),
+        is_opening: false,
         ready_since: is("Ready").and_then(|ready| ready.last_transition_time),
         off_since: off
             .filter(|_| state.is_off())
             .and_then(|found| found.last_transition_time),
-        resources: standby::resources(pod),
-        is_marked: is_ordinal || is_first || removable.mark.is_users(),
+        resources,
+        turn: 0,
+        takes_mark: !is_ordinal && !removable.mark.is_users(),
         ordinal: ordinal(pod.name()).filter(|_| is_ordinal),
     };
     let cost = removable.mark.cost.as_deref();
+    let phase = match pod.status.phase {
+        pod::Phase::Pending => Phase::Pending,
+        pod::Phase::Running => Phase::Running,
+        _ => Phase::Unknown,
+    };
     Some(Member {
         pod: Some(Arc::clone(pod)),
-        cost: cost.and_then(|cost| cost.parse().ok()).unwrap_or(0),
+        key: (
+            removable.node.is_some(),
+            phase,
+            facts.ready_since.is_some(),
+            cost.and_then(|cost| cost.parse().ok()).unwrap_or(0),
+        ),
         removable: Some(removable),
         facts,
+    })
+}
+
+/// True where the gate of a Pod is about to open after it was shut, or has just been opened.
+fn is_opening(pod: &Pod, now: Timestamp) -> bool {
+    let gate = pod.status.condition(ONLINE);
+    gate.is_some_and(|gate| {
+        let since = gate.last_transition_time;
+        let lately = since.is_some_and(|since| now.duration_since(since) < OPENS);
+        gate.status == "False" || lately
     })
 }
 
@@ -90,6 +137,11 @@ fn ungated(facts: &PodFacts, is_ordinal: bool) -> Member {
     let ready = facts
         .ready
         .filter(|ready| ready.status == ConditionStatus::True);
+    let phase = match facts.phase {
+        PodPhase::Pending => Phase::Pending,
+        PodPhase::Running => Phase::Running,
+        _ => Phase::Unknown,
+    };
     Member {
         pod: None,
         removable: None,
@@ -99,7 +151,7 @@ fn ungated(facts: &PodFacts, is_ordinal: bool) -> Member {
             ordinal: ordinal(&facts.name).filter(|_| is_ordinal),
             ..ProfilePod::default()
         },
-        cost: 0,
+        key: (facts.start_time.is_some(), phase, ready.is_some(), 0),
     }
 }
 
@@ -129,18 +181,15 @@ fn victim(member: &Member, now: Timestamp) -> Victim<Arc<str>, String> {
     };
     let made = pod.and_then(|pod| pod.metadata.creation_timestamp);
     let age = |since: Option<Timestamp>| since.map(|since| now.duration_since(since));
+    let (_, phase, is_ready, cost) = member.key;
     Victim {
         node: member
             .removable
             .as_ref()
             .and_then(|removable| removable.node.clone()),
-        phase: match pod.map(|pod| pod.status.phase) {
-            Some(pod::Phase::Pending) => Phase::Pending,
-            Some(pod::Phase::Running) => Phase::Running,
-            _ => Phase::Unknown,
-        },
-        is_ready: member.facts.ready_since.is_some(),
-        cost: member.cost,
+        phase,
+        is_ready,
+        cost,
         ready_for: age(member.facts.ready_since),
         restarts: pod.map_or([0, 0], |pod| {
             let status = &pod.status;
@@ -172,12 +221,19 @@ pub(super) fn budget(
         let lately = |since: Timestamp| now.duration_since(since) < BUDGET_LAG;
         facts.state.is_off() && facts.off_since.is_none_or(lately)
     };
-    let unseen = covers.iter().filter(is_unseen).count();
-    let unseen = u32::try_from(unseen).unwrap_or(u32::MAX);
+    let count = |pods: usize| u32::try_from(pods).unwrap_or(u32::MAX);
+    let unseen = count(covers.iter().filter(is_unseen).count());
+    let is_ready = |at: &&usize| {
+        let facts = &members[**at].facts;
+        !facts.state.is_off() && facts.ready_since.is_some()
+    };
+    let ready = count(covers.iter().filter(is_ready).count());
     let allowed = budget.allowed().saturating_sub(unseen);
+    let allowed = allowed.min(budget.room(ready, count(covers.len())));
     (!covers.is_empty()).then(|| Budget {
         name: budget.metadata.name.clone().unwrap_or_default(),
         allowed: i32::try_from(allowed).unwrap_or(i32::MAX),
+        is_absolute: budget.is_absolute(),
         covers,
     })
 }

@@ -65,7 +65,7 @@ pub(super) fn accepted<'a>(
 ) -> Result<Accepted<'a>, ProfileProblem> {
     let profile: &CheckedReplicaProfile = &profiled.profile;
     let target = &profile.object.spec.scale_target_ref;
-    if !context.is_enabled {
+    if !context.settings.follows_profiles {
         return Err(ProfileProblem::Disabled);
     }
     let rules = profile
@@ -76,8 +76,9 @@ pub(super) fn accepted<'a>(
     }
     let workload = profiled.workload.as_deref();
     let workload = workload.ok_or_else(|| ProfileProblem::NotFound(target.to_string()))?;
-    match profiled.rivals.first() {
-        Some(rival) => Err(ProfileProblem::Rival(rival.clone())),
+    let scalers = &profiled.scalers;
+    match scalers.beside(&profile.object, context.settings) {
+        Some(rival) => Err(ProfileProblem::Rival(rival)),
         None => Ok(Accepted { rules, workload }),
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::give_backs::GiveBacks;
 use crate::disruption_budget::DisruptionBudget;
+use crate::plan::scaling::{Scalers, Settings};
 use crate::pod::Pod;
 use crate::replica_profile::CheckedReplicaProfile;
 use crate::workload::Workload;
@@ -29,22 +31,26 @@ pub struct Profiled {
     pub used: BTreeMap<String, CpuMemory<Amount>>,
     /// The PodDisruptionBudgets of the namespace.
     pub budgets: Vec<Arc<DisruptionBudget>>,
-    /// What else scales the workload, such as `HorizontalPodAutoscaler web`.
-    pub rivals: Vec<String>,
+    /// What else may scale the workload.
+    pub scalers: Scalers,
 }
 
 /// What plans of all profiles share.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// True where this installation may write on Pods.
-    pub is_enabled: bool,
+    /// The settings of scaling, by which other targets are judged and profiles are followed or not.
+    pub settings: &'a Settings,
     /// This replica's name in Events.
     pub reporter: &'a str,
     pub now: Timestamp,
 }
 
-/// What was told of a profile in the round before, so that nothing is told twice.
+/// What is remembered of a profile from one round to the next: nothing that its Pods need.
 #[derive(Debug, Default)]
 pub struct ProfileMemory {
+    /// What was told, so that nothing is told twice.
     pub(super) told: BTreeSet<String>,
+    pub(super) give_backs: GiveBacks,
+    /// Since when a scale-in waits for limits.
+    pub(super) waits_since: Option<Timestamp>,
 }

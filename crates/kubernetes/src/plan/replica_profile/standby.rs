@@ -62,9 +62,12 @@ pub(super) fn write(
     let pod = ResizablePod::of(pod)?;
     let standing = resize::own(&pod, Resizer::Standby);
     if state != PodState::Standby {
-        standing.ok()??;
-        return resize::put_back(&pod, RULES, Purpose::Resize)
-            .ok()
+        let record = standing.ok()??;
+        // That they are asked for is not that kubelet gives them: until it does, the record tells that they are less.
+        let is_awaited = record.is_put_back(&pod.values()) && pod.resize.is_some();
+        return (!is_awaited)
+            .then(|| resize::put_back(&pod, RULES, Purpose::Resize).ok())
+            .flatten()
             .flatten();
     }
     match standing {
@@ -251,7 +254,15 @@ mod tests {
             pod["status"]["conditions"] =
                 json!([{"type": "PodResizePending", "status": "True", "reason": reason}]);
             assert_eq!(resources(&read(&pod)), PodResources::Withheld, "{reason}");
+            let next = super::write(&read(&pod), PodState::Cutoff, None, now());
+            assert_eq!(next, None, "{reason}: its record stays as long as it waits");
         }
+        pod["status"]["conditions"] = json!([]);
+        let held = pod["spec"]["containers"][0]["resources"].clone();
+        pod["status"]["containerStatuses"][0]["allocatedResources"] = held["requests"].clone();
+        pod["status"]["containerStatuses"][0]["resources"] = held;
+        assert_eq!(play(&mut pod, PodState::Cutoff, &idle), ["pods shop/web-1"]);
+        assert_eq!(resources(&read(&pod)), PodResources::Full);
         let best_effort = read(&written(&json!({})));
         assert_eq!(
             super::write(&best_effort, PodState::Standby, Some(&idle), now()),

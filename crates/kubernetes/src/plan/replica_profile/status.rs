@@ -1,16 +1,12 @@
 //! The status of a profile after a round.
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::pods::{self, Member};
 use super::problem::{Accepted, ProfileProblem};
 use super::profiled::Profiled;
 use crate::condition::{Condition, settle};
-use crate::kinds::Kind;
-use crate::object_ref::ObjectRef;
-use crate::plan::write::{Operation, Purpose, Write};
-use crate::replica_profile::{ReplicaProfile, ReplicaProfileStatus};
+use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::replica_profile::{ProfilePlan, Refusal};
 
@@ -85,15 +81,4 @@ fn ensured(decided: Decided<'_, '_>, found: ReplicaCounts, ready: i32) -> Condit
         None => ("Progressing", state),
     };
     Condition::new(ENSURED, false, reason, message)
-}
-
-/// The write of a status.
-pub(super) fn write(profile: &ReplicaProfile, status: &ReplicaProfileStatus) -> Write {
-    let (namespace, name) = (profile.namespace(), profile.name());
-    let target = ObjectRef::in_namespace(Kind::ReplicaProfile, namespace, name).status();
-    let body = json!({
-        "metadata": {"resourceVersion": profile.metadata.resource_version},
-        "status": status,
-    });
-    Write::new(Purpose::ScalingStatus, target, Operation::Merge(body))
 }

@@ -1,10 +1,11 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::disruption_budget::DisruptionBudget;
 use crate::plan::conditional::apply;
+use crate::plan::scaling::{Scalers, Settings};
 use crate::plan::write::{Operation, Purpose};
 use crate::pod::Pod;
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
@@ -27,7 +28,8 @@ fn profile(spec: &Value, status: &Value) -> Arc<CheckedReplicaProfile> {
 
 fn workload(replicas: i32) -> Arc<Workload> {
     let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "d"},
-        "spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxUnavailable": "50%"}}}});
+        "spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxUnavailable": "50%"}}},
+        "status": {"conditions": [{"type": "Progressing", "reason": "NewReplicaSetAvailable"}]}});
     Arc::new(Workload::deserialize(Kind::Deployment, object).unwrap())
 }
 
@@ -67,13 +69,18 @@ fn profiled(spec: &Value, replicas: i32, states: &[(&str, Option<&str>)]) -> Pro
         is_rolling: false,
         used: std::collections::BTreeMap::new(),
         budgets: Vec::new(),
-        rivals: Vec::new(),
+        scalers: Scalers::default(),
     }
 }
 
+static FOLLOWED: LazyLock<Settings> = LazyLock::new(|| Settings {
+    follows_profiles: true,
+    ..Settings::default()
+});
+
 fn planned(profiled: &Profiled, memory: &mut ProfileMemory) -> ProfileOutcome {
     let context = Context {
-        is_enabled: true,
+        settings: &FOLLOWED,
         reporter: "evenkeel-0",
         now: now(),
     };
@@ -216,8 +223,8 @@ fn those_that_are_to_go_are_marked_before_the_count_falls() {
     let name = marked.strip_prefix("pods shop/").unwrap();
     let mut object = written(name, Some("Cutoff"));
     object["metadata"]["annotations"] = json!({
-        "controller.kubernetes.io/pod-deletion-cost": "-1000001",
-        "evenkeel.dev/deletion-cost": "-1000001 cutoff"});
+        "controller.kubernetes.io/pod-deletion-cost": "-1940085200",
+        "evenkeel.dev/deletion-cost": "-1940085200 cutoff"});
     for pod in &mut profiled.gated {
         if pod.name() == name {
             *pod = Arc::new(serde_json::from_value(object.clone()).unwrap());
@@ -250,7 +257,10 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         (
             "rival",
             Profiled {
-                rivals: vec!["HorizontalPodAutoscaler web".to_owned()],
+                scalers: Scalers {
+                    profiles: vec![profile(&spec, &json!(null))],
+                    ..Scalers::default()
+                },
                 ..base.clone()
             },
             true,
@@ -289,8 +299,12 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
             true,
         ),
     ] {
+        let settings = Settings {
+            follows_profiles: is_enabled,
+            ..*FOLLOWED
+        };
         let context = Context {
-            is_enabled,
+            settings: &settings,
             reporter: "evenkeel-0",
             now: now(),
         };
@@ -316,9 +330,64 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         assert_eq!(notes.len(), 1, "{case}: {notes:?}");
         assert_eq!(notes[0].0, "ProfileNotApplied", "{case}");
     }
-    let freed = release(&base.gated[1], Purpose::PodState, now());
+    let mut waits = GiveBacks::default();
+    let freed = release(&base.gated[1], &mut waits, now());
     assert_eq!(targets(&freed, Purpose::PodState), ["pods shop/web-b"]);
-    assert!(release(&base.gated[0], Purpose::PodState, now()).is_empty());
+    assert!(release(&base.gated[0], &mut waits, now()).is_empty());
+}
+
+/// A Pod that stands by, or did until a moment ago, with half of its cpu.
+fn lowered(name: &str, state: &str) -> Value {
+    let of = |cpu: &str| json!({"web": {"requests": {"cpu": cpu}}});
+    let record = json!({"by": "standby", "original": of("1"), "from": of("1"), "to": of("500m"),
+        "at": "2026-11-25T11:00:00Z"});
+    let resources = json!({"requests": {"cpu": "500m"}});
+    let mut pod = written(name, Some(state));
+    pod["metadata"]["resourceVersion"] = json!("5");
+    pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
+    pod["spec"]["containers"] = json!([{"name": "web", "resources": resources}]);
+    pod["status"]["containerStatuses"] = json!([{"name": "web", "resources": resources}]);
+    pod
+}
+
+#[test]
+fn a_pod_that_is_refused_its_resources_is_waited_for_no_longer_than_they_take() {
+    let later = |seconds| now() + jiff::SignedDuration::from_secs(seconds);
+    let spec = json!({"onlineReplicas": 3, "cutoffReplicas": 0, "standbyReplicas": 0});
+    let states = [("web-a", None), ("web-b", None), ("web-c", None)];
+    let mut profiled = profiled(&spec, 3, &states);
+    let refused: Pod = serde_json::from_value(lowered("web-a", "Cutoff")).unwrap();
+    let waiting: Pod = serde_json::from_value(lowered("web-b", "Standby")).unwrap();
+    profiled.gated[0] = Arc::new(refused.clone());
+    profiled.gated[1] = Arc::new(waiting);
+    profiled.profile = profile(
+        &json!({"onlineReplicas": 2, "standbyReplicas": 1}),
+        &json!(null),
+    );
+    let mut memory = ProfileMemory::default();
+    let mut states = |at| {
+        let context = Context {
+            settings: &FOLLOWED,
+            reporter: "evenkeel-0",
+            now: at,
+        };
+        let outcome = plan(&profiled, &mut memory, &context);
+        let reason = status(&outcome.writes)["conditions"][1]["reason"].clone();
+        (targets(&outcome.writes, Purpose::PodState), reason)
+    };
+    assert_eq!(states(later(0)), (vec![], json!("Progressing")));
+    // The other one that stands by takes its place.
+    let raised = vec!["pods shop/web-b".to_owned()];
+    assert_eq!(states(later(40)), (raised, json!("ResourcesWithheld")));
+    let mut waits = GiveBacks::default();
+    let mut freed = |at| {
+        let freed = release(&refused, &mut waits, at);
+        let asked = ["pods/resize shop/web-a".to_owned()];
+        assert_eq!(targets(&freed, Purpose::PodState)[..1], asked);
+        targets(&freed, Purpose::PodState).len() - 1
+    };
+    assert_eq!((freed(later(0)), freed(later(40))), (0, 1));
+    assert_eq!(bring_online(&refused, Purpose::Restore, now()).len(), 2);
 }
 
 #[test]
@@ -354,6 +423,28 @@ fn a_budget_counts_what_its_controller_may_not_have_seen() {
         targets(&outcome.writes, Purpose::PodState).is_empty(),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn a_budget_whose_controller_is_away_is_kept_by_what_is_seen() {
+    let budget: DisruptionBudget = serde_json::from_value(json!({
+        "metadata": {"name": "web", "namespace": "shop", "generation": 1},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"observedGeneration": 1, "disruptionsAllowed": 1, "desiredHealthy": 3,
+            "expectedPods": 4}}))
+    .unwrap();
+    let spec = json!({"onlineReplicas": 2, "cutoffReplicas": 2});
+    // One was cut off an hour ago, and the status is that of before.
+    let states = [
+        ("web-a", Some("Cutoff")),
+        ("web-b", None),
+        ("web-c", None),
+        ("web-d", None),
+    ];
+    let mut four = profiled(&spec, 4, &states);
+    four.budgets = vec![Arc::new(budget)];
+    let outcome = planned(&four, &mut ProfileMemory::default());
+    assert!(targets(&outcome.writes, Purpose::PodState).is_empty());
 }
 
 #[test]

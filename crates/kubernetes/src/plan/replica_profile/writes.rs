@@ -1,8 +1,11 @@
 //! The writes on single Pods: the label of their state, and the cost that makes those that are to go go first.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::give_backs::GiveBacks;
 use super::pods::Member;
 use super::standby;
 use crate::annotations::POD_STATE;
@@ -14,10 +17,29 @@ use crate::plan::write::{Operation, Purpose, Write};
 use crate::pod::Pod;
 use crate::removable_pod::{Cost, RemovablePod};
 use evenkeel_core::placement::deletion_cost::Ground;
-use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
+use evenkeel_core::scaling::replica_profile::{PodResources, PodState, ProfilePod};
 
-/// The cost of the Pod that goes last of those that are to go: lower than any that balances nodes.
-const LAST: i32 = -1_000_000;
+/// The cost of a Pod that is to go before all others, being of no use to anybody.
+const UNREADY: i32 = -2_100_000_000;
+
+/// The cost of a Pod that has been out of traffic since [`SINCE`]; one that is so since a second later costs one
+/// more. So it is read off the Pod and stays, whoever else is to go, and is lower than any that balances nodes.
+const OFF: i32 = -2_000_000_000;
+
+/// The seconds from 1970 to 2025, before which no Pod was out of traffic.
+const SINCE: i64 = 1_735_689_600;
+
+/// The cost of a Pod that is to go; none while nothing shows that it is out of traffic.
+fn cost(pod: &ProfilePod) -> Option<Cost> {
+    let cost = if pod.state.is_off() {
+        let seconds = pod.off_since?.as_second().saturating_sub(SINCE);
+        OFF + i32::try_from(seconds.clamp(0, 1_900_000_000)).ok()?
+    } else {
+        UNREADY
+    };
+    let ground = Ground::CutOff;
+    Some(Cost { cost, ground })
+}
 
 /// The write that gives a Pod its state; `None` where its label says so.
 pub(super) fn state(pod: &Pod, to: PodState) -> Option<Write> {
@@ -44,21 +66,17 @@ pub(super) fn state(pod: &Pod, to: PodState) -> Option<Write> {
 
 /// The writes of the costs of those that are to go, and of those that are not any more.
 pub(super) fn marks(members: &[Member], victims: &[usize]) -> Vec<Write> {
-    let count = victims.len();
+    let victims: BTreeSet<usize> = victims.iter().copied().collect();
     let mut writes = Vec::new();
     for (at, member) in members.iter().enumerate() {
         let Some(removable) = &member.removable else {
             continue;
         };
-        let place = victims.iter().position(|victim| *victim == at);
-        let cost = place.map(|place| Cost {
-            cost: LAST.saturating_sub(i32::try_from(count - place).unwrap_or(i32::MAX)),
-            ground: Ground::CutOff,
-        });
+        let is_victim = victims.contains(&at);
+        let cost = is_victim.then(|| cost(&member.facts)).flatten();
         let given = removable.mark.given();
-        let is_own = given.is_some_and(|given| given.ground == Ground::CutOff);
-        // Any order among those that go will do.
-        if cost.is_some() == is_own {
+        let own = given.filter(|given| given.ground == Ground::CutOff);
+        if cost == own {
             continue;
         }
         writes.extend(deletion_cost::write(
@@ -71,12 +89,22 @@ pub(super) fn marks(members: &[Member], victims: &[usize]) -> Vec<Write> {
 }
 
 /// The writes that take a Pod's state and its cost away, where no profile holds it. One that stands by has its
-/// resources back first, unless its node cannot give them: then it takes traffic all the same.
+/// resources back first, unless they are not given for a while: then it takes traffic all the same.
 #[must_use]
-pub fn release(pod: &Pod, purpose: Purpose, now: Timestamp) -> Vec<Write> {
+pub fn release(pod: &Pod, give_backs: &mut GiveBacks, now: Timestamp) -> Vec<Write> {
+    let waits = give_backs.resources(pod, PodState::Online, now) == PodResources::Lowered;
+    released(pod, Purpose::PodState, !waits, now)
+}
+
+/// The same where nothing may be waited for.
+#[must_use]
+pub fn bring_online(pod: &Pod, purpose: Purpose, now: Timestamp) -> Vec<Write> {
+    released(pod, purpose, true, now)
+}
+
+fn released(pod: &Pod, purpose: Purpose, is_online: bool, now: Timestamp) -> Vec<Write> {
     let resized = standby::write(pod, PodState::Online, None, now);
-    let waits = standby::resources(pod) == PodResources::Lowered;
-    let online = state(pod, PodState::Online).filter(|_| !waits);
+    let online = state(pod, PodState::Online).filter(|_| is_online);
     let online = resized.into_iter().chain(online);
     let online = online.map(|write| Write { purpose, ..write });
     let removable = RemovablePod::of(pod);

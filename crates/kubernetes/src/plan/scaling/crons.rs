@@ -26,8 +26,7 @@ use super::target::Target;
 use super::targets::Resolved;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
-use crate::object_ref::ObjectRef;
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::write::Write;
 
 pub use assign::{CronTarget, assign};
 pub use followed::Scaled;
@@ -201,7 +200,10 @@ pub fn plan_cron(
     };
     let events = events::events(cron, &changes, &mut memory.events, context);
     let tells = memory.tells(held.as_ref(), &status, context.now);
-    let write = tells.then(|| write(cron, &status)).flatten();
+    let metadata = &cron.object.metadata;
+    let write = tells
+        .then(|| Write::status(Kind::CronHpa, metadata, held.as_ref(), &status))
+        .flatten();
     memory.status = Some(status);
     let Followed {
         contribution,
@@ -227,22 +229,6 @@ pub fn asked_last(cron: &CheckedCronHpa, scaled: &Scaled) -> Option<Contribution
         active.min_replicas,
         scaled.user,
         until,
-    ))
-}
-
-/// The write of the status.
-fn write(cron: &CheckedCronHpa, status: &CronHpaStatus) -> Option<Write> {
-    let metadata = &cron.object.metadata;
-    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
-    let target = ObjectRef::in_namespace(Kind::CronHpa, namespace, name).status();
-    let body = serde_json::json!({
-        "metadata": {"resourceVersion": metadata.resource_version},
-        "status": status,
-    });
-    Some(Write::new(
-        Purpose::ScalingStatus,
-        target,
-        Operation::Merge(body),
     ))
 }
 

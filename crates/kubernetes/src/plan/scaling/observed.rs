@@ -28,7 +28,7 @@ pub struct Observed {
     pub ihpa: Option<Arc<CheckedIhpa>>,
     /// The portraits that others make for the IHPA.
     pub portraits: Vec<Arc<CheckedHorizontalPortrait>>,
-    /// The ReplicaProfiles that the IHPA has to do with.
+    /// The ReplicaProfiles that it has to do with.
     pub profiles: ObservedProfiles,
     /// The KEDA ScaledObject that manages the HPA, or that has lost its HPA.
     pub scaled_object: Option<Arc<ScaledObject>>,

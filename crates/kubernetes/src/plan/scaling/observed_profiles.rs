@@ -1,4 +1,5 @@
-//! The ReplicaProfiles that an IHPA has to do with: its own, of its name and owned by it, and those of others.
+//! The ReplicaProfiles that a target has to do with: those about its workload, and of an IHPA its own, of its name
+//! and owned by it.
 //!
 //! A profile is an IHPA's own by the UID of its controller alone: what somebody else has made under the name stays
 //! as it is, and so does what belongs to an IHPA of the name that is gone.
@@ -11,24 +12,24 @@ use crate::ihpa::CheckedIhpa;
 use crate::kinds::Kind;
 use crate::replica_profile::CheckedReplicaProfile;
 
-/// The ReplicaProfiles that an IHPA has to do with, and the Pods that are out of traffic.
+/// The ReplicaProfiles that a target has to do with, and the Pods that are out of traffic.
 #[derive(Debug, Clone, Default)]
 pub struct ObservedProfiles {
-    /// Those of its name, and those about its workload.
+    /// Those about its workload, and those of the name of its IHPA.
     pub all: Vec<Arc<CheckedReplicaProfile>>,
     /// The names of the Pods of the namespace that take no traffic.
     pub parked: Arc<BTreeSet<String>>,
 }
 
 impl ObservedProfiles {
-    /// True for a profile that concerns an IHPA and its workload.
+    /// True for a profile that concerns a workload, or the IHPA of it.
     #[must_use]
     pub fn concern(
         profile: &CheckedReplicaProfile,
-        ihpa: &CheckedIhpa,
+        ihpa: Option<&CheckedIhpa>,
         target: &TargetRef,
     ) -> bool {
-        has_its_name(profile, ihpa) || is_about(profile, target)
+        ihpa.is_some_and(|ihpa| has_its_name(profile, ihpa)) || is_about(profile, target)
     }
 
     /// The one that belongs to the IHPA.
@@ -40,9 +41,10 @@ impl ObservedProfiles {
     }
 
     /// One of somebody else that is about the same workload.
-    pub(super) fn rival(&self, ihpa: &CheckedIhpa, target: &TargetRef) -> Option<&str> {
+    pub(super) fn rival(&self, ihpa: Option<&CheckedIhpa>, target: &TargetRef) -> Option<&str> {
         let foreign = |profile: &&Arc<CheckedReplicaProfile>| {
-            profile.is_there() && is_about(profile, target) && !is_own(profile, ihpa)
+            let is_own = ihpa.is_some_and(|ihpa| is_own(profile, ihpa));
+            profile.is_there() && is_about(profile, target) && !is_own
         };
         self.all.iter().find(foreign).map(|one| one.object.name())
     }

@@ -68,7 +68,7 @@ pub enum Problem {
     ScaleModeLimited(HeldBack),
     /// Pods of the IHPA are to wait in this state before they are deleted, and nothing puts them into it.
     GrayStateUnsupported { state: &'static str, why: NoProfile },
-    /// A ReplicaProfile that is not the IHPA's has the name of its own, or is about its workload.
+    /// A ReplicaProfile of somebody else is about the workload, or has the name of the IHPA's own.
     ProfileConflict(Box<str>),
     /// CronHPAs ask for replicas of what an IHPA scales.
     CronConflict(Box<str>),
@@ -277,7 +277,7 @@ impl fmt::Display for Problem {
             ),
             Self::ProfileConflict(name) => write!(
                 f,
-                "ReplicaProfile {name} is not its own and is in its way: delete it, or give it another name and \
+                "ReplicaProfile {name} is somebody else's and in its way: delete it, or give it another name and \
                  another workload; nothing is changed meanwhile"
             ),
             Self::CronConflict(crons) => write!(

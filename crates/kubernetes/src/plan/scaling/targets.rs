@@ -213,8 +213,16 @@ impl Rules<'_> {
             return Err(refused);
         }
         let Observed {
-            autoscaler, target, ..
+            autoscaler,
+            target,
+            profiles,
+            ..
         } = self.observed;
+        let profile = profiles.rival(None, target);
+        let is_set = mode == Mode::Direct && self.settings.follows_profiles;
+        if let Some(other) = profile.filter(|_| is_set) {
+            return Err(Problem::ProfileConflict(other.into()));
+        }
         let mut problems: Vec<_> = (mode == Mode::Floor)
             .then(|| no_floor(autoscaler.as_deref()))
             .flatten()

@@ -57,7 +57,15 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
     let updated = newest.map_or(0, present);
     let spec = deployment.spec.clone().unwrap_or_default();
     let enough = has >= desired - bounds(&spec, desired).unavailable;
-    let complete = updated == desired && total == desired && has == desired;
+    let before = json!(deployment.status);
+    // What becomes unavailable later changes nothing about a version that is out.
+    let told = before["conditions"].as_array().into_iter().flatten();
+    let was_complete = told
+        .filter(|is| is["type"] == "Progressing")
+        .any(|is| is["reason"] == "NewReplicaSetAvailable");
+    let is_of_one = newest.is_some() && updated == total;
+    let complete = (updated == desired && total == desired && has == desired)
+        || (was_complete && is_of_one);
     let name = newest.map(ResourceExt::name_any).unwrap_or_default();
     let availability = if enough {
         (
@@ -85,7 +93,6 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
             format!("ReplicaSet \"{name}\" is progressing."),
         )
     };
-    let before = json!(deployment.status);
     let condition = |kind: &str, (holds, reason, message): (&str, &str, String)| {
         let since = condition_since(&before, kind, holds, now);
         let told = before["conditions"].as_array().into_iter().flatten();

@@ -301,7 +301,8 @@ impl Played {
                         "cronhpas.autoscaling.evenkeel.dev/status shop/shop"
                     );
                     assert_eq!(body["metadata"]["resourceVersion"], "7");
-                    let status = body["status"].clone();
+                    let mut status = json!(self.object.status);
+                    json_patch::merge(&mut status, &body["status"]);
                     self.object.status = Some(serde_json::from_value(status).unwrap());
                 }
                 Operation::Create(event) => {

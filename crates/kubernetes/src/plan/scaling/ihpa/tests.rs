@@ -12,8 +12,8 @@ use crate::ihpa::{CheckedIhpa, IhpaStatus};
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::conditional::apply;
 use crate::plan::scaling::{
-    Context, Learned, Observed, ObservedProfiles, PlanMemory, Pods, Problem, Resolved, Settings,
-    TargetRef, plan, resolve,
+    Context, Learned, Observed, ObservedProfiles, PlanMemory, Pods, Problem, Resolved, Scalers,
+    Settings, TargetRef, plan, resolve,
 };
 use crate::plan::write::{Operation, Purpose, Write};
 use crate::replica_profile::CheckedReplicaProfile;
@@ -165,7 +165,7 @@ impl World {
             match (&write.operation, write.purpose) {
                 (Operation::Merge(body), Purpose::ScalingStatus) => {
                     assert_eq!(body["metadata"]["resourceVersion"], "1");
-                    self.ihpa["status"] = body["status"].clone();
+                    json_patch::merge(&mut self.ihpa["status"], &body["status"]);
                 }
                 (Operation::Create(event), _) => {
                     self.told.push(event["reason"].as_str().unwrap().to_owned());
@@ -515,5 +515,25 @@ fn a_profile_of_somebody_else_is_left_as_it_is_and_named() {
         );
         assert_eq!(world.replicas, if refused { 3 } else { 8 }, "{profile}");
         assert_eq!(world.told.contains(&"ProfileConflict".to_owned()), refused);
+    }
+}
+
+#[test]
+fn an_ihpa_that_does_not_act_stands_against_no_profile() {
+    let foreign = json!({"metadata": {"name": "sale", "namespace": "shop", "uid": "f"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "onlineReplicas": 3}});
+    let profile = CheckedReplicaProfile::new(serde_json::from_value(foreign).unwrap());
+    for (word, acts) in [(None, true), (Some("recommend"), false)] {
+        let mut world = parking(8, "Deleted");
+        if let Some(word) = word {
+            let key = crate::annotations::SCALING.to_owned();
+            world.namespace.insert(key, word.to_owned());
+        }
+        let scalers = Scalers {
+            targets: vec![world.observed()],
+            ..Scalers::default()
+        };
+        let beside = scalers.beside(&profile.object, &world.settings);
+        assert_eq!(beside.is_some(), acts, "{beside:?}");
     }
 }

@@ -7,7 +7,6 @@ use super::profile;
 use super::status::{Surroundings, is_due, status};
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
 use crate::kinds::Kind;
-use crate::object_ref::ObjectRef;
 use crate::plan::scaling::beside::{left_behind, told_beside};
 use crate::plan::scaling::bounds::FloorChange;
 use crate::plan::scaling::conditions::Circumstances;
@@ -19,7 +18,7 @@ use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::problem::Problem;
 use crate::plan::scaling::status::TargetStatus;
 use crate::plan::scaling::targets::Resolved;
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::write::Write;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Mode, Portrayed};
 use jiff::Timestamp;
@@ -55,7 +54,10 @@ pub(in crate::plan::scaling) fn plan(
     if is_due {
         remembered.told = Some(now);
     }
-    let status = is_due.then(|| write(ihpa, &next)).flatten();
+    let metadata = &ihpa.object.metadata;
+    let status = is_due
+        .then(|| Write::status(Kind::Ihpa, metadata, held, &next))
+        .flatten();
     remembered.plan(next, now);
     status
         .into_iter()
@@ -159,20 +161,4 @@ impl<'a> Ticked<'a> {
         let counts = self.portrayed.map(|one| one.staged.counts);
         of_count(decision.unwrap_or_default(), counts.unwrap_or_default())
     }
-}
-
-/// The write of the status.
-fn write(ihpa: &CheckedIhpa, status: &IhpaStatus) -> Option<Write> {
-    let metadata = &ihpa.object.metadata;
-    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
-    let target = ObjectRef::in_namespace(Kind::Ihpa, namespace, name).status();
-    let body = serde_json::json!({
-        "metadata": {"resourceVersion": metadata.resource_version},
-        "status": status,
-    });
-    Some(Write::new(
-        Purpose::ScalingStatus,
-        target,
-        Operation::Merge(body),
-    ))
 }

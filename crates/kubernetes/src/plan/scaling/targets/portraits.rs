@@ -184,7 +184,7 @@ impl Rules<'_> {
         }
         let profiles = &self.observed.profiles;
         let needs_own = rules.behavior.park() != Park::Deleted && self.can_have_profile();
-        let rival = profiles.rival(ihpa, &self.observed.target);
+        let rival = profiles.rival(Some(ihpa), &self.observed.target);
         rival.or_else(|| profiles.namesake(ihpa).filter(|_| needs_own))
     }
 

@@ -223,7 +223,9 @@ impl Followed {
         let planned = plan_cron(&cron, scaled, &mut self.memory, &context(now));
         for write in planned.writes {
             if let Operation::Merge(body) = write.operation {
-                self.object.status = serde_json::from_value(body["status"].clone()).unwrap();
+                let mut status = json!(self.object.status);
+                json_patch::merge(&mut status, &body["status"]);
+                self.object.status = serde_json::from_value(status).unwrap();
             }
         }
         let asked = planned.contribution.into_iter().collect();

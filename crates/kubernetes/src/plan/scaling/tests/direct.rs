@@ -1,6 +1,8 @@
 //! Mode direct: who may be a target of it, what is refused on both sides, and the writes.
 
 use super::*;
+use crate::plan::scaling::Scalers;
+use crate::replica_profile::CheckedReplicaProfile;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
@@ -561,4 +563,38 @@ fn what_has_no_scale_is_refused() {
         "daemonsets.apps shop/web",
         "the condition stands where it was asked for"
     );
+}
+
+#[test]
+fn a_replica_profile_and_mode_direct_see_each_other() {
+    let settings = Settings {
+        follows_profiles: true,
+        ..settings()
+    };
+    let bounds = [(MIN, "2"), (MAX, "10")];
+    let mut by_namespace = World::alone(&bounds);
+    by_namespace
+        .namespace
+        .insert(SCALING.to_owned(), "direct".to_owned());
+    let mut recommended = World::alone(&bounds);
+    recommended
+        .namespace
+        .insert(SCALING.to_owned(), "recommend".to_owned());
+    for (world, is_direct) in [(direct(), true), (by_namespace, true), (recommended, false)] {
+        let mut observed = world.observed();
+        let profile = serde_json::from_value(json!({"metadata": {"name": "sale", "namespace": "shop"},
+            "spec": {"onlineReplicas": 3, "scaleTargetRef":
+                {"kind": observed.target.kind(), "name": observed.target.name()}}}));
+        let profile = CheckedReplicaProfile::new(profile.unwrap());
+        observed.profiles.all = vec![Arc::clone(&profile)];
+        let resolved = resolve(&observed, false, &settings, None, at(0));
+        let kinds = kinds(&resolved);
+        assert_eq!(kinds.contains(&"ProfileConflict"), is_direct, "{kinds:?}");
+        let scalers = Scalers {
+            targets: vec![observed],
+            ..Scalers::default()
+        };
+        let beside = scalers.beside(&profile.object, &settings);
+        assert_eq!(beside.is_some(), is_direct, "{beside:?}");
+    }
 }

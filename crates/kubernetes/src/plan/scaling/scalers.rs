@@ -1,0 +1,79 @@
+//! Who sets the count of a workload beside a ReplicaProfile: decided as the loop of scaling decides it, so that of
+//! two who would set it each sees the other.
+
+use std::sync::Arc;
+
+use super::observed::Observed;
+use super::owner::Owner;
+use super::requested::RequestedPolicy;
+use super::settings::Settings;
+use crate::cron_hpa::CheckedCronHpa;
+use crate::ihpa::CheckedIhpa;
+use crate::kinds::Kind;
+use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
+use evenkeel_core::scaling::Mode;
+
+/// All that may set the count of one workload, but for the profile that is asked about.
+#[derive(Debug, Clone, Default)]
+pub struct Scalers {
+    /// The targets of scaling that it is.
+    pub targets: Vec<Observed>,
+    /// The CronHPAs that name it themselves.
+    pub crons: Vec<Arc<CheckedCronHpa>>,
+    /// The other profiles about it.
+    pub profiles: Vec<Arc<CheckedReplicaProfile>>,
+}
+
+impl Scalers {
+    /// What sets the count, such as `HorizontalPodAutoscaler web`; the IHPA that the profile belongs to does so by it.
+    pub(in crate::plan) fn beside(
+        &self,
+        profile: &ReplicaProfile,
+        settings: &Settings,
+    ) -> Option<String> {
+        let is_own = |ihpa: &CheckedIhpa| profile.belongs_to(&ihpa.object.metadata);
+        let mut targets = self.targets.iter().filter(|observed| {
+            let is_own = observed.ihpa.as_deref().is_some_and(is_own);
+            !is_own && sets_count(observed, settings)
+        });
+        let named = |kind: Kind, name: Option<&str>| {
+            let name = name.unwrap_or_default();
+            format!("{} {name}", kind.as_str())
+        };
+        let target = targets.next().map(|observed| {
+            let scaler = Owner::scaler(observed);
+            scaler.map_or_else(
+                || "mode direct of its annotations".to_owned(),
+                |scaler| named(scaler.kind, scaler.metadata.name.as_deref()),
+            )
+        });
+        target
+            .or_else(|| {
+                let cron = self.cron()?;
+                Some(named(Kind::CronHpa, cron.object.metadata.name.as_deref()))
+            })
+            .or_else(|| {
+                let other = self.profiles.first()?;
+                Some(named(Kind::ReplicaProfile, Some(other.object.name())))
+            })
+    }
+
+    /// A CronHPA that is followed, as none is beside an IHPA.
+    fn cron(&self) -> Option<&CheckedCronHpa> {
+        let by_portraits = self.targets.iter().any(|one| one.ihpa.is_some());
+        let mut crons = self.crons.iter().filter(|_| !by_portraits);
+        crons.find(|cron| cron.is_active()).map(|cron| &**cron)
+    }
+}
+
+/// True where the count of a target's workload is set: by the HPA, or by the loop of scaling.
+fn sets_count(observed: &Observed, settings: &Settings) -> bool {
+    if observed.autoscaler.is_some() {
+        return true;
+    }
+    let rules = observed.ihpa.as_ref().and_then(|ihpa| ihpa.rules().ok());
+    let is_paused = rules.is_some_and(|rules| rules.paused);
+    let has_owner = Owner::of(observed).is_some();
+    let mode = RequestedPolicy::of(observed).mode(observed, settings, has_owner);
+    mode == Mode::Direct && !is_paused
+}

@@ -1,0 +1,172 @@
+//! How far a Deployment or a StatefulSet has brought its version out, by what its controller tells.
+//!
+//! A Deployment is done once all Pods have been available together, which its condition `Progressing` then keeps
+//! saying; one that has no deadline has no such condition, and one that is paused brings nothing out. A StatefulSet
+//! is done once its two revisions are one, or with a partition once all Pods above it are of the newer one; one
+//! that replaces Pods on their deletion does nothing by itself.
+
+use serde::Deserialize;
+
+use crate::json::{lenient, list, null_is_default};
+use crate::kinds::Kind;
+use evenkeel_core::scaling::replica_profile::RolloutProgress;
+
+/// The parts of a workload's spec that say what it brings out.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct RolledOut {
+    #[serde(deserialize_with = "null_is_default")]
+    paused: bool,
+    #[serde(deserialize_with = "lenient")]
+    update_strategy: Option<Strategy>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Strategy {
+    #[serde(rename = "type", deserialize_with = "null_is_default")]
+    kind: String,
+    #[serde(deserialize_with = "null_is_default")]
+    rolling_update: Partitioned,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Partitioned {
+    #[serde(deserialize_with = "lenient")]
+    partition: Option<i32>,
+}
+
+/// The parts of its status that say how far it is.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct WrittenStatus {
+    observed_generation: Option<i64>,
+    replicas: i32,
+    updated_replicas: i32,
+    #[serde(deserialize_with = "null_is_default")]
+    current_revision: String,
+    #[serde(deserialize_with = "null_is_default")]
+    update_revision: String,
+    #[serde(deserialize_with = "list")]
+    conditions: Vec<WrittenCondition>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct WrittenCondition {
+    #[serde(rename = "type", deserialize_with = "null_is_default")]
+    kind: String,
+    #[serde(deserialize_with = "null_is_default")]
+    reason: String,
+}
+
+impl WrittenStatus {
+    /// How far a workload of this kind, generation and count is.
+    pub(crate) fn progress(
+        &self,
+        kind: Kind,
+        generation: Option<i64>,
+        replicas: i32,
+        spec: &RolledOut,
+    ) -> RolloutProgress {
+        let is_done = match kind {
+            Kind::Deployment => spec.paused || self.has_progressed(replicas),
+            Kind::StatefulSet => self.has_updated(replicas, spec),
+            _ => return RolloutProgress::Complete,
+        };
+        if self.observed_generation < generation {
+            RolloutProgress::Unseen
+        } else if is_done {
+            RolloutProgress::Complete
+        } else {
+            RolloutProgress::UnderWay
+        }
+    }
+
+    fn has_progressed(&self, replicas: i32) -> bool {
+        let mut told = self.conditions.iter();
+        match told.find(|one| one.kind == "Progressing") {
+            Some(progressing) => progressing.reason == "NewReplicaSetAvailable",
+            None => self.updated_replicas >= replicas && self.replicas <= self.updated_replicas,
+        }
+    }
+
+    fn has_updated(&self, replicas: i32, spec: &RolledOut) -> bool {
+        let strategy = spec.update_strategy.as_ref();
+        let partition = strategy.and_then(|strategy| strategy.rolling_update.partition);
+        let partition = partition.filter(|&partition| partition > 0);
+        let is_above = |partition: i32| self.updated_replicas >= replicas.saturating_sub(partition);
+        strategy.is_some_and(|strategy| strategy.kind == "OnDelete")
+            || self.current_revision == self.update_revision
+            || partition.is_some_and(is_above)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::RolloutProgress::{Complete, UnderWay, Unseen};
+    use super::*;
+
+    fn progress(kind: Kind, spec: Value, mut status: Value) -> RolloutProgress {
+        if status["observedGeneration"].is_null() {
+            status["observedGeneration"] = json!(2);
+        }
+        let spec: RolledOut = serde_json::from_value(spec).unwrap();
+        let status: WrittenStatus = serde_json::from_value(status).unwrap();
+        status.progress(kind, Some(2), 3, &spec)
+    }
+
+    #[test]
+    fn a_deployment_is_done_once_its_condition_has_said_so() {
+        let told = |reason: &str| json!({"conditions": [{"type": "Available", "reason": "Minimum"},
+            {"type": "Progressing", "reason": reason}]});
+        let counts =
+            |replicas: i32, updated: i32| json!({"replicas": replicas, "updatedReplicas": updated});
+        let mut old = told("NewReplicaSetAvailable");
+        old["observedGeneration"] = json!(1);
+        for (spec, status, found) in [
+            (json!({}), told("NewReplicaSetAvailable"), Complete),
+            (json!({}), told("ReplicaSetUpdated"), UnderWay),
+            (json!({}), told("ProgressDeadlineExceeded"), UnderWay),
+            (json!({}), told("DeploymentResumed"), UnderWay),
+            (json!({"paused": true}), told("DeploymentPaused"), Complete),
+            (json!({}), old, Unseen),
+            (json!({}), counts(3, 3), Complete),
+            (json!({}), counts(4, 3), UnderWay),
+            (json!({}), counts(3, 2), UnderWay),
+            (json!({}), json!({"conditions": null}), UnderWay),
+        ] {
+            let name = format!("{spec} {status}");
+            assert_eq!(progress(Kind::Deployment, spec, status), found, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_stateful_set_is_done_once_its_revisions_are_one() {
+        let revisions = |update: &str, updated: i32| json!({"currentRevision": "a",
+            "updateRevision": update, "updatedReplicas": updated});
+        let partition =
+            |of: i32| json!({"updateStrategy": {"rollingUpdate": {"partition": of}}});
+        for (spec, status, found) in [
+            (json!({}), json!({}), Complete),
+            (json!({}), revisions("a", 3), Complete),
+            (json!({}), revisions("b", 3), UnderWay),
+            (partition(0), revisions("b", 3), UnderWay),
+            (partition(2), revisions("b", 0), UnderWay),
+            (partition(2), revisions("b", 1), Complete),
+            (
+                json!({"updateStrategy": {"type": "OnDelete"}}),
+                revisions("b", 0),
+                Complete,
+            ),
+        ] {
+            let name = format!("{spec} {status}");
+            assert_eq!(progress(Kind::StatefulSet, spec, status), found, "{name}");
+        }
+        let unseen = progress(Kind::ReplicaSet, json!({}), json!({}));
+        assert_eq!(unseen, Complete, "it brings nothing out");
+    }
+}
