@@ -25,8 +25,12 @@ pub enum Reading {
 impl Reading {
     /// Keeps of the values of Pods those of `pods`.
     pub fn keep_pods(&mut self, pods: &[Arc<PodFacts>]) {
+        let kept = pods.iter().map(|pod| &*pod.name).collect();
+        self.keep(&kept);
+    }
+
+    fn keep(&mut self, kept: &HashSet<&str>) {
         if let Self::Pods(samples) = self {
-            let kept: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
             samples.retain(|sample| kept.contains(&*sample.pod));
             samples.shrink_to_fit();
         }
@@ -59,6 +63,17 @@ pub struct Readings {
 }
 
 impl Readings {
+    /// Keeps of what was measured of Pods what was measured of those of these names.
+    pub fn keep_pods<'p>(&mut self, names: impl IntoIterator<Item = &'p str>) {
+        let kept: HashSet<&str> = names.into_iter().collect();
+        if let Ok(metrics) = &mut self.resource {
+            metrics.retain(|pod| kept.contains(&*pod.pod));
+        }
+        for reading in self.others.values_mut().flatten() {
+            reading.keep(&kept);
+        }
+    }
+
     /// Takes every answer away: `why` stands in the place of each.
     pub fn withhold(&mut self, why: &str) {
         self.resource = Err(why.to_owned());

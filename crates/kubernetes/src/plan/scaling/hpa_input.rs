@@ -71,15 +71,13 @@ impl HpaInput {
     /// and where the count has changed.
     #[must_use]
     pub fn new(observed: &Observed, mut readings: Readings, told: Told) -> Self {
-        // A selector may select Pods of others, too.
-        for reading in readings.others.values_mut().flatten() {
-            reading.keep_pods(&observed.pods.members);
-        }
-        // Those that wait out of traffic carry none of the load, and are not counted by who decides.
+        // Those that wait out of traffic carry none of the load: neither they nor what is measured of them counts.
         let parked = &observed.profiles.parked;
         let members = observed.pods.members.iter();
         let members = members.filter(|pod| !parked.contains(&pod.name));
         let mut pods: Vec<_> = members.map(|pod| PodFacts::clone(pod)).collect();
+        // A selector may select Pods of others, too.
+        readings.keep_pods(pods.iter().map(|pod| &*pod.name));
         // The order of a listing: that of the index is any.
         pods.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Self {
