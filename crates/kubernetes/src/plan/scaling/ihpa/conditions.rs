@@ -141,7 +141,7 @@ fn progressing(portrayed: &Portrayed) -> Condition {
 /// It does not hold where a check holds a change.
 fn stable(portrayed: &Portrayed) -> Option<Condition> {
     let decided = &portrayed.decided;
-    if let Some(hold) = &decided.hold {
+    if let Some(hold) = decided.holds.first() {
         let message = excerpt(&decided.reason, LONGEST);
         return Some(Condition::new(STABLE, false, hold.action.word(), message));
     }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::conditions::{SCALED_TO_ZERO, SCALING_ACTIVE};
 use super::given::given;
-use crate::ihpa::{CheckedIhpa, GrayStatus, HoldStatus, IhpaStatus};
+use crate::ihpa::{CheckedIhpa, GrayStatus, IhpaStatus, StabilityStatus};
 use crate::plan::scaling::ihpa_memory::IhpaMemory;
 use crate::plan::scaling::memory::PlanMemory;
 use crate::plan::scaling::observed::Observed;
@@ -44,7 +44,7 @@ pub fn portray(
     let Some(held) = held else { return };
     portraits.change = held.gray.as_ref().map(GrayStatus::change);
     let stability = held.stability.as_ref();
-    portraits.hold = stability.and_then(|one| one.hold.as_ref().and_then(HoldStatus::hold));
+    portraits.holds = stability.map(StabilityStatus::holds).unwrap_or_default();
     portraits.told = held.desired.map(|desired| desired.online_replicas);
     portraits.rests_at_zero = rests_at_zero(&held, portraits.counts.total());
 }
