@@ -41,7 +41,7 @@ mod turns;
 mod writes;
 
 pub use context::Context;
-pub use hpa_input::{HpaInput, Told};
+pub use hpa_input::{HpaInput, MeasuredValue, Told};
 pub use known_pods::MissingPods;
 pub use memory::PlanMemory;
 pub use observed::{Observed, Pods};

@@ -74,6 +74,36 @@ impl Readings {
         }
     }
 
+    /// The times that the measurements of a signal speak of: the first begin and the first end of their windows.
+    #[must_use]
+    pub fn times(&self, signal: &Signal) -> Option<(Timestamp, Timestamp)> {
+        let of_pods = |measurements: &mut dyn Iterator<Item = Measurement>| {
+            let times = measurements.map(|one| (one.start(), one.timestamp));
+            times.reduce(|(start, end), next| (start.min(next.0), end.min(next.1)))
+        };
+        match self.others.get(signal) {
+            Some(reading) => match reading.as_ref().ok()? {
+                Reading::Pods(samples) => {
+                    of_pods(&mut samples.iter().map(|sample| sample.measurement))
+                }
+                Reading::Object(sample) => Some((sample.timestamp, sample.timestamp)),
+                Reading::Series(samples) => {
+                    let first = samples.iter().map(|sample| sample.timestamp).min()?;
+                    Some((first, first))
+                }
+            },
+            None => {
+                let (resource, container) = signal.resource()?;
+                let metrics = self.resource.as_ref().ok()?;
+                of_pods(
+                    &mut metrics
+                        .iter()
+                        .filter_map(|pod| pod.measurement(resource, container)),
+                )
+            }
+        }
+    }
+
     /// Takes every answer away: `why` stands in the place of each.
     pub fn withhold(&mut self, why: &str) {
         self.resource = Err(why.to_owned());

@@ -72,7 +72,8 @@ pub fn measured_after(heading: Option<&Heading>, holds: &[Hold]) -> Option<Times
 
 /// The command that follows from the checks, where `before` holds changes, or nothing does.
 ///
-/// The first step of a change is made whatever they say: they are about what steps do.
+/// The first step of a change is made whatever they say: they are about what steps do. A request to go on counts from the
+/// hold on, and where nothing is held but a check does not know, from the last step on: it lets one step be made.
 #[must_use]
 pub fn decide(checks: &Checks<'_>, before: &[Hold]) -> Decided {
     let direction = checks.heading.map(|heading| heading.direction);
@@ -101,10 +102,7 @@ impl<'a> Checks<'a> {
                 self.hold(&failed, before, heading)
             }
             Some(hold) => self.cool_down(hold, &unknown),
-            None if !unknown.is_empty() => Decided {
-                reason: words(&unknown),
-                ..Decided::going_on(Command::Wait, None)
-            },
+            None if !unknown.is_empty() => self.wait(&unknown, heading),
             None => Decided::going_on(Command::Proceed, None),
         }
     }
@@ -112,6 +110,21 @@ impl<'a> Checks<'a> {
     /// True where somebody has asked since a moment that the change go on.
     fn is_resumed(&self, since: Timestamp) -> bool {
         self.resume.is_some_and(|at| since <= at && at <= self.now)
+    }
+
+    /// The change while checks do not know.
+    fn wait(&self, unknown: &[&Checked], heading: Heading) -> Decided {
+        let is_resumed = heading.stepped.is_some_and(|at| self.is_resumed(at));
+        let (command, happened) = if is_resumed {
+            let happened = heading.can_step.then_some(Happening::Resumed);
+            (Command::Resume, happened)
+        } else {
+            (Command::Wait, None)
+        };
+        Decided {
+            reason: words(unknown),
+            ..Decided::going_on(command, happened)
+        }
     }
 
     fn named(&self, is: impl Fn(&Verdict) -> bool) -> Vec<&'a Checked> {

@@ -21,6 +21,7 @@ fn freshness(now: i64, after: Option<i64>) -> Freshness {
 fn reading(milli: i64, second: i64) -> Reading {
     Reading {
         milli,
+        since: at(second),
         at: at(second),
     }
 }
@@ -121,6 +122,17 @@ fn what_is_missing_old_or_from_before_the_step_says_nothing() {
         assert!(verdict.message().contains(words), "{verdict:?}");
         let verdict = error_rate.judge(given, given, &freshness(now, after));
         assert_eq!(verdict.word(), "Unknown", "{verdict:?}");
+    }
+    // A mean over the step: well until then says nothing, and ill is ill.
+    for (milli, word) in [(0, "Unknown"), (1, "Fail")] {
+        let mean = Reading {
+            since: at(89),
+            ..reading(milli, 95)
+        };
+        let verdict = bound.judge(Some(mean), &freshness(100, Some(90)));
+        assert_eq!(verdict.word(), word, "{verdict:?}");
+        let verdict = error_rate.judge(Some(mean), Some(reading(9, 95)), &freshness(100, Some(90)));
+        assert_eq!(verdict.word(), word, "{verdict:?}");
     }
     assert_eq!(
         bound
@@ -255,6 +267,31 @@ fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
             now: at(50),
         };
         assert_eq!(decide(&checks, &held.holds).command, command, "{resume:?}");
+    }
+}
+
+/// The harm: what no check will ever know, as that of a query without a series, stopped a change for good.
+#[test]
+fn a_request_to_go_on_lets_one_step_be_made_past_a_check_that_does_not_know() {
+    let checked = [checked("errors", Action::Pause, unknown())];
+    for (stepped, resume, command) in [
+        (Some(20), None, Command::Wait),
+        (Some(20), Some(19), Command::Wait),
+        (Some(20), Some(20), Command::Resume),
+        (Some(20), Some(51), Command::Wait),
+        (None, Some(20), Command::Wait),
+    ] {
+        let checks = Checks {
+            checked: &checked,
+            heading: Some(heading(Direction::Down, stepped.map(at))),
+            resume: resume.map(at),
+            now: at(50),
+        };
+        let decided = decide(&checks, &[]);
+        assert_eq!(decided.command, command, "{stepped:?} {resume:?}");
+        let happened = (command == Command::Resume).then_some(Happening::Resumed);
+        assert_eq!(decided.happened, happened);
+        assert!(decided.reason.contains("not measured"));
     }
 }
 

@@ -194,6 +194,7 @@ fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
                 },
                 reading: Some(Reading {
                     milli,
+                    since: time(tick),
                     at: time(tick),
                 }),
             }],

@@ -5,7 +5,9 @@ use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
 use evenkeel_core::scaling::pod::Requests;
-use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics, PodSample};
+use evenkeel_core::scaling::sample::{
+    ContainerMetrics, Measurement, PodMetrics, PodSample, ValueSample,
+};
 use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Target as Value_};
 use evenkeel_core::scaling::tracker::{Reaction, Tracker};
 
@@ -451,8 +453,36 @@ fn what_pods_use_that_wait_out_of_traffic_is_in_no_mean() {
     for signal in [Signal::CPU, requests] {
         let metric = MetricSpec::new(signal, Value_::AverageValue(100));
         let mean = measured.value(&observed.target, &metric, 2, at(0));
-        assert_eq!(mean, Some(200), "{metric:?}");
+        let found = mean.map(|mean| (mean.milli, mean.since, mean.until));
+        assert_eq!(found, Some((200, at(-30), at(0))), "{metric:?}");
     }
+}
+
+/// The harm: what was rolled back to 0 was never measured again, and stayed there.
+#[test]
+fn a_value_for_the_whole_is_known_without_a_pod_and_one_for_each_is_not() {
+    let mut world = direct();
+    world.started();
+    let mut observed = world.observed();
+    observed.pods.members.clear();
+    let signal = Signal::PromQl(PromQl::own("sum(errors)"));
+    let sample = ValueSample {
+        timestamp: at(-5),
+        value: 2500,
+    };
+    let reading = Reading::Series(vec![sample]);
+    let readings = Readings {
+        others: [(signal.clone(), Ok(reading))].into_iter().collect(),
+        ..Readings::default()
+    };
+    let measured = HpaInput::new(&observed, readings, Told::default());
+    let value = |target| {
+        let metric = MetricSpec::new(signal.clone(), target);
+        let value = measured.value(&observed.target, &metric, 0, at(0))?;
+        Some((value.milli, value.since))
+    };
+    assert_eq!(value(Value_::Value(1000)), Some((2500, at(-5))));
+    assert_eq!(value(Value_::AverageValue(1000)), None);
 }
 
 /// The harm: halved requests of Pods on standby made all of them look smaller, so that more were asked for, which took them
