@@ -22,6 +22,8 @@ pub struct ReplicaProfileStatus {
 }
 
 impl ReplicaProfileStatus {
+    /// The condition that the profile is followed.
+    pub(crate) const APPLIED: &str = "Applied";
     /// The condition that the Pods are as the profile wants them.
     pub(crate) const ENSURED: &str = "Ensured";
 

@@ -15,7 +15,7 @@ use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::replica_profile::{ProfilePlan, Refusal};
 
 /// The condition that the profile is followed.
-pub(super) const APPLIED: &str = "Applied";
+pub(super) const APPLIED: &str = ReplicaProfileStatus::APPLIED;
 /// The condition that the Pods are as it wants them.
 pub(super) const ENSURED: &str = ReplicaProfileStatus::ENSURED;
 

@@ -418,6 +418,32 @@ fn pods_wait_out_of_traffic_by_a_profile_of_its_own_and_are_taken_first_again() 
     assert_eq!(course(&mut world), down);
 }
 
+/// The harm: a 0 of the user's was undone where a profile sets the count.
+#[test]
+fn a_zero_of_the_users_is_left_alone_where_a_profile_sets_the_count() {
+    let mut world = parking(8, "Cutoff");
+    world.tick();
+    world.tick();
+    world.replicas = 0;
+    for _ in 0..24 {
+        let (_, writes) = world.tick();
+        assert!(
+            writes
+                .iter()
+                .all(|write| write.purpose != Purpose::ScalingReplicas)
+        );
+    }
+    assert_eq!((world.replicas, world.profiled()), (0, Some((8, 0, 0))));
+    assert_eq!(
+        world.condition("ScalingActive"),
+        Some((false, "ScaledToZero".to_owned()))
+    );
+    world.replicas = 1;
+    want(&mut world, 9);
+    world.tick();
+    assert_eq!(world.replicas, 9);
+}
+
 /// The harm: Pods that the profile had not cut off were observed, and deleted with those that it had.
 #[test]
 fn what_the_profile_refuses_to_cut_off_is_named_and_not_deleted_before_it_was_cut_off() {
