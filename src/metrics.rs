@@ -36,7 +36,7 @@ pub use access::{Access, Authorization, IdentityFiles};
 pub use answer::{Answer, Answers, Content, Instances, SampleTimes};
 pub use api_call::Bounds;
 pub use asking::{Asking, Limits};
-pub use cache::{Entry, MetricsCache};
+pub use cache::{Entry, Failed, MetricsCache};
 pub use container_usage::{ContainerName, ContainerUsage};
 pub use containers::Containers;
 pub use dropped::{DropCause, Dropped};

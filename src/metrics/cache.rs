@@ -43,6 +43,13 @@ impl<V> Clone for Entry<V> {
     }
 }
 
+/// An attempt to get a value that has failed.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    pub error: Arc<MetricsError>,
+    pub attempted_at: Timestamp,
+}
+
 /// The last good value of a key, and how the last attempt to get a newer one ended.
 struct Slot<V> {
     entry: Option<Entry<V>>,
@@ -118,10 +125,23 @@ where
         self.slots.get(key).await?.entry
     }
 
-    /// The newest good value of `key`, and why the last attempt to get a newer one failed, if it did.
-    pub async fn last(&self, key: &K) -> (Option<Entry<V>>, Option<Arc<MetricsError>>) {
-        let slot = self.slots.get(key).await;
-        slot.map_or((None, None), |slot| (slot.entry, slot.error))
+    /// The newest good value of `key`, and the last attempt to get a newer one, if that failed.
+    pub async fn last(&self, key: &K) -> (Option<Entry<V>>, Option<Failed>) {
+        let Some(slot) = self.slots.get(key).await else {
+            return (None, None);
+        };
+        let Slot {
+            entry,
+            attempted_at,
+            error,
+        } = slot;
+        (
+            entry,
+            error.map(|error| Failed {
+                error,
+                attempted_at,
+            }),
+        )
     }
 
     /// Gets a value that is asked for at `now` or later, by `fetch` unless another caller is

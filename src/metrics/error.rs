@@ -175,6 +175,15 @@ impl MetricsError {
         matches!(self, Self::Connect(_) | Self::Timeout)
     }
 
+    /// True where it was answered, and there is nothing in the answer.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        matches!(
+            self,
+            Self::SeriesCount { given: 0 } | Self::Values(ValuesError::Empty)
+        )
+    }
+
     pub(crate) fn malformed(cause: &dyn fmt::Display, body: &[u8]) -> Self {
         Self::Malformed {
             cause: excerpt(&cause.to_string()),

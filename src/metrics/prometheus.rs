@@ -12,6 +12,7 @@ mod containers;
 pub mod fuzzing;
 mod grid;
 mod label_matchers;
+mod look_back;
 mod matchers;
 mod names;
 mod queries;

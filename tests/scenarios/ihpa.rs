@@ -115,7 +115,7 @@ fn a_deployment_is_scaled_in_steps_by_the_rights_of_the_service_and_a_bad_change
         until_replicas(client, "the first step is made", 8).await;
         until_replicas(client, "and taken back", 6).await;
         until_told(client, "the check is told", |status| {
-            status["stability"]["hold"]["action"] == "Rollback"
+            status["stability"]["holds"][0]["action"] == "Rollback"
                 && status["gray"]["phase"] == "RolledBack"
         })
         .await;

@@ -10,6 +10,8 @@ pub enum ConditionStatus {
     True,
     /// It does not hold.
     False,
+    /// Nobody knows at present.
+    Unknown,
 }
 
 impl ConditionStatus {
@@ -19,6 +21,7 @@ impl ConditionStatus {
         match self {
             Self::True => "True",
             Self::False => "False",
+            Self::Unknown => "Unknown",
         }
     }
 }
@@ -30,7 +33,7 @@ pub struct Condition {
     /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// True or false.
+    /// Whether it holds.
     pub status: ConditionStatus,
     /// The reason, from a closed set.
     pub reason: String,
@@ -43,18 +46,25 @@ pub struct Condition {
 impl Condition {
     /// A condition of type `kind`, whose time is still to be settled.
     #[must_use]
-    pub fn new(kind: &str, holds: bool, reason: &str, message: String) -> Self {
+    pub fn new(
+        kind: &str,
+        status: impl Into<ConditionStatus>,
+        reason: &str,
+        message: String,
+    ) -> Self {
         Self {
             kind: kind.to_owned(),
-            status: if holds {
-                ConditionStatus::True
-            } else {
-                ConditionStatus::False
-            },
+            status: status.into(),
             reason: reason.to_owned(),
             message,
             last_transition_time: Timestamp::UNIX_EPOCH,
         }
+    }
+}
+
+impl From<bool> for ConditionStatus {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
     }
 }
 

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Point};
 use super::grid::Grid;
+use super::look_back::look_back;
 use super::source::PrometheusSource;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::scaling::hpa::Reading;
@@ -29,6 +30,12 @@ impl PrometheusSource {
 }
 
 impl PrometheusSource {
+    /// The span before its moment that a value of `promql` is made of.
+    #[must_use]
+    pub fn look_back(&self, promql: &str) -> SignedDuration {
+        look_back(promql, self.window())
+    }
+
     /// The value of `promql` at each time of `grid`, as far as there is one.
     ///
     /// # Errors

@@ -32,6 +32,7 @@ type Cache = MetricsCache<MetricQuery, Reading>;
 /// The end of the asking that the scaling loop holds: it says what it wants, and reads what there is.
 #[derive(Clone)]
 pub struct Signals {
+    source: Arc<dyn SignalSource>,
     cache: Cache,
     wanted: watch::Sender<Arc<[Wanted]>>,
 }
@@ -63,6 +64,7 @@ impl Signals {
         let cache = MetricsCache::weighed(&settings, weight);
         let (sender, receiver) = watch::channel(Arc::default());
         let signals = Self {
+            source: Arc::clone(&source),
             cache: cache.clone(),
             wanted: sender,
         };
@@ -87,8 +89,13 @@ impl Signals {
         let wanted = Arc::clone(&self.wanted.borrow());
         let mut readings = Vec::with_capacity(wanted.len());
         for Wanted { query, .. } in &*wanted {
-            let (answer, error) = self.cache.last(query).await;
-            readings.push((query.clone(), SignalReading { answer, error }));
+            let (answer, failed) = self.cache.last(query).await;
+            let reading = SignalReading {
+                answer,
+                failed,
+                look_back: self.source.look_back(query),
+            };
+            readings.push((query.clone(), reading));
         }
         readings.into_iter().collect()
     }
@@ -175,7 +182,8 @@ impl Asker {
         let outcome = outcome.as_ref().map(|&()| ()).map_err(|error| &**error);
         self.metrics.observe_call(label(query.api()), took, outcome);
         let ending = Ending {
-            answered: outcome.is_ok(),
+            // Who has nothing to tell at present has answered all the same.
+            answered: outcome.err().is_none_or(MetricsError::is_empty),
             took,
         };
         agenda.ended(&query, self.clock.now(), ending);
@@ -267,6 +275,9 @@ mod tests {
             if text.starts_with("hang") {
                 std::future::pending::<()>().await;
             }
+            if text.starts_with("down") {
+                return Err(MetricsError::Timeout);
+            }
             if text.starts_with("no") {
                 return Err(MetricsError::SeriesCount { given: 0 });
             }
@@ -298,7 +309,7 @@ mod tests {
         loop {
             let newest = signals.newest().await;
             let reading = newest.get(query).cloned().unwrap_or_default();
-            if reading.answer.is_some() || reading.error.is_some() {
+            if reading.answer.is_some() || reading.failed.is_some() {
                 return reading;
             }
             tokio::task::yield_now().await;
@@ -327,7 +338,20 @@ mod tests {
         signals.want(wanted([none.clone()]));
         let reading = ended(&signals, &none).await;
         assert!(reading.answer.is_none());
-        assert_eq!(reading.error.map(|error| error.reason()), Some("NoValues"));
+        let error = reading.error().map(MetricsError::reason);
+        assert_eq!(error, Some("NoValues"));
+        assert!(reading.empty_at().is_some(), "it was answered");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_answer_has_not_answered_by_nothing() {
+        let source = Arc::new(Fake::default());
+        let (signals, _cancelled) = begin(&source);
+        let down = query("a", "down");
+        signals.want(wanted([down.clone()]));
+        let reading = ended(&signals, &down).await;
+        assert_eq!(reading.error().map(MetricsError::reason), Some("Timeout"));
+        assert_eq!(reading.empty_at(), None);
     }
 
     #[tokio::test(start_paused = true)]

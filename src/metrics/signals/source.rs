@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::served::ServedSource;
 use crate::metrics::error::MetricsError;
@@ -19,6 +19,11 @@ pub trait SignalSource: Send + Sync {
     /// # Errors
     /// There is none.
     async fn fetch(&self, query: &MetricQuery, now: Timestamp) -> Result<Reading, MetricsError>;
+
+    /// The span before its time that a value is made of, where the answer does not tell.
+    fn look_back(&self, _query: &MetricQuery) -> SignedDuration {
+        SignedDuration::ZERO
+    }
 }
 
 /// The sources of a cluster.
@@ -38,6 +43,13 @@ impl SignalSource for Sources {
             (MetricSubject::PromQl(text), Some(prometheus)) => prometheus.value(text, now).await,
             // Plans ask for none where there is nobody to ask.
             (MetricSubject::PromQl(_), None) => Err(MetricsError::Skipped),
+        }
+    }
+
+    fn look_back(&self, query: &MetricQuery) -> SignedDuration {
+        match (&query.subject, &self.prometheus) {
+            (MetricSubject::PromQl(text), Some(prometheus)) => prometheus.look_back(text),
+            (MetricSubject::PromQl(_) | MetricSubject::Served(_), _) => SignedDuration::ZERO,
         }
     }
 }

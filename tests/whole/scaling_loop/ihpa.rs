@@ -258,7 +258,10 @@ fn a_failed_check_takes_the_steps_back_until_somebody_lets_the_change_go_on() {
             is(status, "Stable", "False") && status["gray"]["phase"] == "RolledBack"
         })
         .await;
-        assert_eq!(told["stability"]["hold"]["action"], "Rollback", "{told}");
+        assert_eq!(
+            told["stability"]["holds"][0]["action"], "Rollback",
+            "{told}"
+        );
         world.until_event("StabilityCheckFailed").await;
         world.until_event("ChangeRolledBack").await;
         service.stop().await;

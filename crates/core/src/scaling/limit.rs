@@ -73,6 +73,11 @@ pub enum LimitedBy {
         /// Its end.
         until: Timestamp,
     },
+    /// The last step of a staged change, which has not come about.
+    StepPending {
+        /// Why not, in one word, where the ReplicaProfile says so.
+        refused: Option<&'static str>,
+    },
     /// A stability check that does not pass.
     StabilityCheck,
 }
@@ -97,6 +102,10 @@ impl LimitedBy {
             Self::ScalingDisabled { .. } => "ScalingDisabled",
             Self::ChangeInterval { .. } => "ChangeInterval",
             Self::Observation { .. } => "Observation",
+            Self::StepPending {
+                refused: Some(reason),
+            } => reason,
+            Self::StepPending { refused: None } => "StepPending",
             Self::StabilityCheck => "StabilityCheck",
         }
     }
@@ -132,6 +141,12 @@ impl fmt::Display for LimitedBy {
             Self::ScalingDisabled { field } => write!(f, "{field}"),
             Self::ChangeInterval { until } => write!(f, "the next step at {until:.0}"),
             Self::Observation { until } => write!(f, "the observation until {until:.0}"),
+            Self::StepPending { refused: None } => {
+                f.write_str("the last step, which has not come about yet")
+            }
+            Self::StepPending {
+                refused: Some(reason),
+            } => write!(f, "the ReplicaProfile, for the reason {reason}"),
             Self::StabilityCheck => f.write_str("a stability check"),
         }
     }

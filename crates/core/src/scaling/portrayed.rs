@@ -14,7 +14,7 @@ use super::replica_counts::ReplicaCounts;
 use super::stability::{
     Checked, Checker, Decided, ErrorRate, Freshness, Hold, MetricBound, PodsReady, Reading, Verdict,
 };
-use super::stages::{Change, Staged, StagedBehavior};
+use super::stages::{Change, Reached, Staged, StagedBehavior};
 
 /// A provider by its name and its priority, without what it comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,14 @@ pub struct PortraitInput<'a> {
     pub behavior: &'a StagedBehavior,
     /// The counts that are written in the cluster at present.
     pub counts: ReplicaCounts,
+    /// What has come of them; `None` where they are the Pods that there are.
+    pub reached: Option<Reached>,
     /// The change that is under way.
     pub change: Option<&'a Change>,
     /// The stability checks, with what was last learned for each.
     pub checks: &'a [Check],
-    /// What checks that failed hold.
-    pub hold: Option<&'a Hold>,
+    /// What checks that failed hold, of each direction one at most.
+    pub holds: &'a [Hold],
     /// The moment in the user's request to go on with what is held.
     pub resume: Option<Timestamp>,
     /// The count that whoever decided last has told of.

@@ -4,7 +4,7 @@
 //! or older than the last step. [`decide`] turns the verdicts of all into the [`Command`](super::stages::Command) for the next
 //! step. A failed check pauses the change or rolls it back and holds it ([`Hold`]) until all pass and have passed for
 //! the cool-down, or until somebody resumes it. A hold belongs to the direction that it was put on: a change the other
-//! way is free, since it may well be the remedy.
+//! way is free, since it may well be the remedy, and does not end it.
 
 mod bound;
 mod decide;

@@ -3,7 +3,9 @@
 //! The first step is made at once, each other one an interval later, and what has been reached is
 //! observed before it counts as done. On the way down, Pods wait cut off or on standby until then, so that they can be
 //! brought back without a start; on the way up those that wait are taken first. A change whose target
-//! moves goes on from what is there, as does one in the other direction.
+//! moves goes on from what is there, as does one in the other direction. A step that has not come about is waited for: none follows
+//! it, and it is not observed until then. A change that is done is kept until its interval is over, and what follows in its direction
+//! goes on with it: a target that creeps makes no more steps than one that jumps.
 //!
 //! [`step`] is a function of the [`Change`] that is under way, which is all that has to be remembered, of the counts as they
 //! are written at present, and of the [`Command`] of the stability checks. Calling it again with the same gives the same, and
@@ -18,9 +20,9 @@ mod step;
 pub use behavior::{
     Direction, Pace, Park, ScaleDownStages, ScaleDownWay, ScaleUpWay, StagedBehavior, StepSize,
 };
-pub use change::Change;
+pub use change::{Change, Progress};
 pub use heading::{Heading, heading};
-pub use staged::{Command, Happening, Phase, Staged, Staging};
+pub use staged::{Command, Happening, Phase, Reached, Staged, Staging};
 pub use step::step;
 
 #[cfg(test)]

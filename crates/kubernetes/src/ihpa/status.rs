@@ -3,7 +3,7 @@
 
 use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::stability::{Action, Hold};
-use evenkeel_core::scaling::stages::{Change, Direction};
+use evenkeel_core::scaling::stages::{Change, Direction, Progress};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct IhpaStatus {
     pub current_portrait_value: Option<PortraitValue>,
     /// What each provider comes to.
     pub portraits: Vec<PortraitStatus>,
-    /// The staged change that is under way.
+    /// The staged change that is under way, or was until a moment ago.
     pub gray: Option<GrayStatus>,
     /// What the stability checks say.
     pub stability: Option<StabilityStatus>,
@@ -75,7 +75,7 @@ pub struct PortraitStatus {
     pub since: Option<Timestamp>,
 }
 
-/// A staged change that is under way.
+/// A staged change that is under way, or was until a moment ago.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GrayStatus {
@@ -83,13 +83,19 @@ pub struct GrayStatus {
     /// When the last step was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Timestamp>,
+    /// When that of the last change in the other direction was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opposite_update_time: Option<Timestamp>,
+    /// How far the last step has come: `Made`, `Pending`, `Limited` or `Finished`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub progress: String,
     /// The replicas at its begin.
     pub from: Counts,
     /// The replicas that are to be online in the end.
     pub to_replicas: i32,
     /// Those that are to be online by now.
     pub online_replicas: i32,
-    /// Where it stands: `Stepping`, `Observing`, `Waiting`, `Paused` or `RolledBack`.
+    /// Where it stands: `Stepping`, `Observing`, `Waiting`, `Paused`, `RolledBack` or, once it is done, `Settled`.
     pub phase: String,
     /// When it moves again by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,8 +106,9 @@ pub struct GrayStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StabilityStatus {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hold: Option<HoldStatus>,
+    /// What is held, of each direction one at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<HoldStatus>,
     pub checkers: Vec<CheckerStatus>,
 }
 
@@ -174,16 +181,26 @@ impl GrayStatus {
             online,
             percent,
             stepped,
+            opposite,
+            progress,
         } = *change;
         Self {
             gray_percent: percent,
             last_update_time: stepped,
+            opposite_update_time: opposite,
+            progress: progress.word().to_owned(),
             from: begun.into(),
             to_replicas: to,
             online_replicas: online,
             phase: phase.to_owned(),
             next_time,
         }
+    }
+
+    /// True unless it is done.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        Progress::of_word(&self.progress) != Some(Progress::Finished)
     }
 
     /// The change that it tells of.
@@ -195,6 +212,8 @@ impl GrayStatus {
             online: self.online_replicas,
             percent: self.gray_percent,
             stepped: self.last_update_time,
+            opposite: self.opposite_update_time,
+            progress: Progress::of_word(&self.progress).unwrap_or_default(),
         }
     }
 }
@@ -217,6 +236,14 @@ impl From<&Hold> for HoldStatus {
             cool_down_seconds: cool_down.as_secs(),
             passes_since,
         }
+    }
+}
+
+impl StabilityStatus {
+    /// The holds that it tells of.
+    #[must_use]
+    pub fn holds(&self) -> Vec<Hold> {
+        self.holds.iter().filter_map(HoldStatus::hold).collect()
     }
 }
 
@@ -256,6 +283,8 @@ mod tests {
             online: 7,
             percent: 50,
             stepped: Some(at(100)),
+            opposite: Some(at(50)),
+            progress: Progress::Pending,
         };
         let status = GrayStatus::new(&change, "Stepping", Some(at(160)));
         let written = serde_json::to_value(&status).unwrap();

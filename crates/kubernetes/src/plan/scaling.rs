@@ -43,7 +43,7 @@ mod writes;
 
 pub use capacity::counted_by;
 pub use context::Context;
-pub use hpa_input::{HpaInput, Told};
+pub use hpa_input::{HpaInput, MeasuredValue, Told};
 pub use known_pods::MissingPods;
 pub use memory::PlanMemory;
 pub use observed::{Observed, Pods};

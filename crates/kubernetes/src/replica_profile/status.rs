@@ -1,5 +1,6 @@
 //! The status of a ReplicaProfile: the Pods by their state, and whether they are as wanted.
 
+use evenkeel_core::scaling::replica_profile::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
@@ -18,4 +19,19 @@ pub struct ReplicaProfileStatus {
     pub cutoff_replicas: Option<i32>,
     pub standby_replicas: Option<i32>,
     pub conditions: Vec<Condition>,
+}
+
+impl ReplicaProfileStatus {
+    /// The condition that the profile is followed.
+    pub(crate) const APPLIED: &str = "Applied";
+    /// The condition that the Pods are as the profile wants them.
+    pub(crate) const ENSURED: &str = "Ensured";
+
+    /// Why Pods stay in traffic that the profile wants out of it, in one word.
+    #[must_use]
+    pub fn staying(&self) -> Option<&'static str> {
+        let mut conditions = self.conditions.iter();
+        let ensured = conditions.find(|one| one.kind == Self::ENSURED)?;
+        Refusal::of_staying(&ensured.reason)
+    }
 }

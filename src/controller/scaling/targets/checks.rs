@@ -1,7 +1,7 @@
 //! What a tick has learned for the stability checks of a target: values of metrics as the HPA's algorithm comes to
 //! them.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::tick::Tick;
 use evenkeel_core::scaling::hpa::MetricSpec;
@@ -65,7 +65,7 @@ impl Learning<'_> {
                 questions: [of_errors, of_requests],
             } => Evidence::Errors {
                 rate: *rate,
-                errors: self.value(&whole(errors), of_errors),
+                errors: self.errors(errors, of_errors),
                 requests: self.value(&whole(requests), of_requests),
             },
             Subject::Ready(ready) => Evidence::Ready(*ready),
@@ -73,16 +73,47 @@ impl Learning<'_> {
         }
     }
 
-    /// The value of a metric, as of the moment at which it was asked for.
+    /// The errors, of which there are none where there is nothing in the answer: until the first one, there is no series of
+    /// them.
+    fn errors(&self, errors: &Signal, question: &Question) -> Option<Reading> {
+        if let Question::Asked(query) = question
+            && let Some(at) = self.tick.signals.get(query)?.empty_at()
+        {
+            return Some(Reading {
+                milli: 0,
+                since: self.begins(at, question),
+                at,
+            });
+        }
+        self.value(&whole(errors), question)
+    }
+
+    /// The value of a metric, with the times that it speaks of: no answer tells of a time after it was asked for.
     fn value(&self, metric: &MetricSpec, question: &Question) -> Option<Reading> {
         let MetricSpec::Known(signal, _) = metric else {
             return None;
         };
-        let at = self.asked(signal, question)?;
+        let asked = self.asked(signal, question)?;
         let current = self.portraits.counts.total();
         let measured = self.measured?;
-        let milli = measured.value(&self.observed.target, metric, current, self.tick.now)?;
-        Some(Reading { milli, at })
+        let value = measured.value(&self.observed.target, metric, current, self.tick.now)?;
+        Some(Reading {
+            milli: value.milli,
+            since: self.begins(value.since.min(asked), question),
+            at: value.until.min(asked),
+        })
+    }
+
+    /// The begin of what a value speaks of, as far as its answer tells that it begins at `at`.
+    fn begins(&self, at: Timestamp, question: &Question) -> Timestamp {
+        let look_back = match question {
+            Question::Measured => SignedDuration::ZERO,
+            Question::Asked(query) => {
+                let reading = self.tick.signals.get(query);
+                reading.map_or(SignedDuration::ZERO, |reading| reading.look_back)
+            }
+        };
+        at.checked_sub(look_back).unwrap_or(Timestamp::MIN)
     }
 
     fn asked(&self, signal: &Signal, question: &Question) -> Option<Timestamp> {

@@ -86,13 +86,14 @@ pub(super) fn readings(observed: &Observed, target: &Target, tick: &Tick<'_>) ->
 
 /// The answer to a question, unless it is too old.
 fn fresh(known: Option<&SignalReading>, tick: &Tick<'_>) -> Result<Reading, String> {
-    let Some(SignalReading { answer, error }) = known else {
+    let Some(reading) = known else {
         return Err("it has not been asked for yet".to_owned());
     };
     let is_fresh = |at: Timestamp| tick.now.duration_since(at) <= tick.settings.max_age;
-    match answer.as_ref().filter(|entry| is_fresh(entry.fetched_at)) {
+    let answer = reading.answer.as_ref();
+    match answer.filter(|entry| is_fresh(entry.fetched_at)) {
         Some(entry) => Ok(Reading::clone(&entry.value)),
-        None => Err(error.as_ref().map_or_else(
+        None => Err(reading.error().map_or_else(
             || "there is no answer yet that is not too old".to_owned(),
             ToString::to_string,
         )),
@@ -117,12 +118,13 @@ impl SignalAnswers {
         query: &MetricQuery,
         tick: &Tick<'_>,
     ) {
-        let Some(SignalReading { answer, error }) = tick.signals.get(query) else {
+        let Some(reading) = tick.signals.get(query) else {
             return;
         };
+        let answer = reading.answer.as_ref();
         let is_old = |at: Timestamp| tick.now.duration_since(at) > tick.settings.max_age;
-        if let Some(error) = error
-            && answer.as_ref().is_none_or(|entry| is_old(entry.fetched_at))
+        if let Some(error) = reading.error()
+            && answer.is_none_or(|entry| is_old(entry.fetched_at))
         {
             self.problems.push(Problem::SignalUnknown {
                 signal: Box::new(signal.clone()),

@@ -1,5 +1,6 @@
 //! The book-keeping of the targets between two ticks.
 
+mod checks;
 mod fits;
 mod traffic;
 

@@ -194,6 +194,7 @@ impl Tick<'_> {
             current: portraits.counts,
             wanted,
             command: Command::Proceed,
+            reached: portraits.reached,
             now,
         };
         if self.policy.mode != Mode::Direct {
@@ -207,14 +208,14 @@ impl Tick<'_> {
             return Course {
                 staged: stages::step(&at_once, None, &staging),
                 checked: Vec::new(),
-                decided: stability::decide(&checks, None),
+                decided: stability::decide(&checks, &[]),
             };
         }
         let heading = stages::heading(portraits.behavior, portraits.change, &staging);
         let freshness = Freshness {
             now,
             oldest: self.policy.max_age,
-            after: stability::measured_after(heading.as_ref(), portraits.hold),
+            after: stability::measured_after(heading.as_ref(), portraits.holds),
         };
         let stepped = heading.and_then(|heading| heading.stepped);
         let pods = PodsNow {
@@ -231,7 +232,7 @@ impl Tick<'_> {
             resume: portraits.resume,
             now,
         };
-        let decided = stability::decide(&checks, portraits.hold);
+        let decided = stability::decide(&checks, portraits.holds);
         let staging = Staging {
             command: decided.command,
             ..staging

@@ -25,8 +25,12 @@ pub enum Reading {
 impl Reading {
     /// Keeps of the values of Pods those of `pods`.
     pub fn keep_pods(&mut self, pods: &[Arc<PodFacts>]) {
+        let kept = pods.iter().map(|pod| &*pod.name).collect();
+        self.keep(&kept);
+    }
+
+    fn keep(&mut self, kept: &HashSet<&str>) {
         if let Self::Pods(samples) = self {
-            let kept: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
             samples.retain(|sample| kept.contains(&*sample.pod));
             samples.shrink_to_fit();
         }
@@ -59,6 +63,47 @@ pub struct Readings {
 }
 
 impl Readings {
+    /// Keeps of what was measured of Pods what was measured of those of these names.
+    pub fn keep_pods<'p>(&mut self, names: impl IntoIterator<Item = &'p str>) {
+        let kept: HashSet<&str> = names.into_iter().collect();
+        if let Ok(metrics) = &mut self.resource {
+            metrics.retain(|pod| kept.contains(&*pod.pod));
+        }
+        for reading in self.others.values_mut().flatten() {
+            reading.keep(&kept);
+        }
+    }
+
+    /// The times that the measurements of a signal speak of: the first begin and the first end of their windows.
+    #[must_use]
+    pub fn times(&self, signal: &Signal) -> Option<(Timestamp, Timestamp)> {
+        let of_pods = |measurements: &mut dyn Iterator<Item = Measurement>| {
+            let times = measurements.map(|one| (one.start(), one.timestamp));
+            times.reduce(|(start, end), next| (start.min(next.0), end.min(next.1)))
+        };
+        match self.others.get(signal) {
+            Some(reading) => match reading.as_ref().ok()? {
+                Reading::Pods(samples) => {
+                    of_pods(&mut samples.iter().map(|sample| sample.measurement))
+                }
+                Reading::Object(sample) => Some((sample.timestamp, sample.timestamp)),
+                Reading::Series(samples) => {
+                    let first = samples.iter().map(|sample| sample.timestamp).min()?;
+                    Some((first, first))
+                }
+            },
+            None => {
+                let (resource, container) = signal.resource()?;
+                let metrics = self.resource.as_ref().ok()?;
+                of_pods(
+                    &mut metrics
+                        .iter()
+                        .filter_map(|pod| pod.measurement(resource, container)),
+                )
+            }
+        }
+    }
+
     /// Takes every answer away: `why` stands in the place of each.
     pub fn withhold(&mut self, why: &str) {
         self.resource = Err(why.to_owned());

@@ -9,7 +9,8 @@ pub struct Point {
     pub replicas: i32,
 }
 
-/// Points in the order of time. Each holds until the next, the last until the portrait expires.
+/// Points in the order of time. Each holds until the next, the last until the portrait expires; of several at one time the last
+/// holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeSeries(Box<[Point]>);
 
@@ -19,10 +20,8 @@ pub enum SeriesError {
     /// There are none.
     #[error("there is no point; accepted: one at least")]
     NoPoint,
-    /// One is not later than the one before.
-    #[error(
-        "point {place} is not later than the one before; accepted: points in the order of time"
-    )]
+    /// One is earlier than the one before.
+    #[error("point {place} is earlier than the one before; accepted: points in the order of time")]
     Order {
         /// Its place, from 0.
         place: usize,
@@ -62,7 +61,7 @@ impl TimeSeries {
             let replicas = point.replicas;
             return Err(SeriesError::Replicas { place, replicas });
         }
-        let disorder = points.windows(2).position(|pair| pair[1].at <= pair[0].at);
+        let disorder = points.windows(2).position(|pair| pair[1].at < pair[0].at);
         match disorder {
             Some(place) => Err(SeriesError::Order { place: place + 1 }),
             None => Ok(Self(points.into())),

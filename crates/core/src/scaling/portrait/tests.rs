@@ -89,10 +89,8 @@ fn a_series_holds_from_each_point_to_the_next_and_the_last_until_it_expires() {
 #[test]
 fn a_series_is_in_order() {
     assert_eq!(series(&[]), Err(SeriesError::NoPoint));
-    assert_eq!(
-        series(&[(1, 1), (1, 2)]),
-        Err(SeriesError::Order { place: 1 })
-    );
+    let twice = series(&[(1, 1), (1, 2)]).unwrap();
+    assert_eq!(twice.at(at(1)).map(|point| point.replicas), Some(2));
     assert_eq!(
         series(&[(1, 1), (3, 2), (2, 2)]),
         Err(SeriesError::Order { place: 2 })

@@ -97,15 +97,15 @@ impl MetricBound {
             operator,
             milli,
         } = self;
-        let value = match freshness.take(reading) {
-            Ok(value) => value,
+        let taken = match freshness.take(reading) {
+            Ok(taken) => taken,
             Err(why) => return Verdict::Unknown(format!("{metric}: {why}")),
         };
-        let (shown, bound) = (decimal(value), decimal(*milli));
-        if operator.holds(value, *milli) {
+        let (shown, bound) = (decimal(taken.milli), decimal(*milli));
+        if operator.holds(taken.milli, *milli) {
             Verdict::Fail(format!("{metric} is {shown}, {operator} {bound}"))
         } else {
-            Verdict::Pass(format!("{metric} is {shown}, not {operator} {bound}"))
+            taken.pass(format!("{metric} is {shown}, not {operator} {bound}"))
         }
     }
 }

@@ -22,7 +22,8 @@ pub struct Checks<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
     pub command: Command,
-    pub hold: Option<Hold>,
+    /// What is held: of the direction of the change, and of the other one until that has cooled down.
+    pub holds: Vec<Hold>,
     pub happened: Option<Happening>,
     /// The reason in words; empty where the change goes on.
     pub reason: String,
@@ -43,7 +44,7 @@ impl Decided {
     fn going_on(command: Command, happened: Option<Happening>) -> Self {
         Self {
             command,
-            hold: None,
+            holds: Vec::new(),
             happened,
             reason: String::new(),
         }
@@ -52,7 +53,7 @@ impl Decided {
     fn held(hold: Hold, happened: Option<Happening>, reason: String) -> Self {
         Self {
             command: hold.action.command(),
-            hold: Some(hold),
+            holds: vec![hold],
             happened,
             reason,
         }
@@ -62,48 +63,70 @@ impl Decided {
 /// The moment after which something has to be measured to say anything: the last step, or, where a change
 /// is held, the begin of that.
 #[must_use]
-pub fn measured_after(heading: Option<&Heading>, hold: Option<&Hold>) -> Option<Timestamp> {
-    let stepped = heading.and_then(|heading| heading.stepped);
-    stepped.max(hold.map(|hold| hold.since))
+pub fn measured_after(heading: Option<&Heading>, holds: &[Hold]) -> Option<Timestamp> {
+    let heading = heading?;
+    let mut holds = holds.iter();
+    let hold = holds.find(|hold| hold.direction == heading.direction);
+    heading.stepped.max(hold.map(|hold| hold.since))
 }
 
-/// The command that follows from the checks, where `before` holds a change or nothing does.
+/// The command that follows from the checks, where `before` holds changes, or nothing does.
 ///
-/// The first step of a change is made whatever they say: they are about what steps do.
+/// The first step of a change is made whatever they say: they are about what steps do. A request to go on counts from the
+/// hold on, and where nothing is held but a check does not know, from the last step on: it lets one step be made.
 #[must_use]
-pub fn decide(checks: &Checks<'_>, before: Option<&Hold>) -> Decided {
-    let Some(heading) = checks.heading else {
-        // A target that comes and goes gets round no cool-down.
-        let hold = before.filter(|hold| checks.now < hold.idles_until());
-        return Decided {
-            hold: hold.cloned(),
-            ..Decided::going_on(Command::Proceed, None)
-        };
-    };
-    let before = before.filter(|hold| hold.direction == heading.direction);
-    if let Some(hold) = before
-        && checks
-            .resume
-            .is_some_and(|at| hold.since <= at && at <= checks.now)
-    {
-        return Decided::going_on(Command::Resume, Some(Happening::Resumed));
-    }
-    let failed = checks.named(|verdict| matches!(verdict, Verdict::Fail(_)));
-    let unknown = checks.named(|verdict| matches!(verdict, Verdict::Unknown(_)));
-    match before {
-        _ if !failed.is_empty() && (before.is_some() || heading.stepped.is_some()) => {
-            checks.hold(&failed, before, heading)
-        }
-        Some(hold) => checks.cool_down(hold, &unknown),
-        None if !unknown.is_empty() => Decided {
-            reason: words(&unknown),
-            ..Decided::going_on(Command::Wait, None)
-        },
+pub fn decide(checks: &Checks<'_>, before: &[Hold]) -> Decided {
+    let direction = checks.heading.map(|heading| heading.direction);
+    let is_own = |hold: &&Hold| Some(hold.direction) == direction;
+    let mut decided = match checks.heading {
+        Some(heading) => checks.decide(heading, before.iter().find(is_own)),
         None => Decided::going_on(Command::Proceed, None),
-    }
+    };
+    // A target that comes and goes, or turns and comes back, gets round no cool-down.
+    let others = before.iter().filter(|hold| !is_own(hold));
+    let others = others.filter(|hold| checks.now < hold.idles_until());
+    decided.holds.extend(others.cloned());
+    decided
 }
 
 impl<'a> Checks<'a> {
+    /// The command for a change that is under way, and what holds it.
+    fn decide(&self, heading: Heading, before: Option<&Hold>) -> Decided {
+        if before.is_some_and(|hold| self.is_resumed(hold.since)) {
+            return Decided::going_on(Command::Resume, Some(Happening::Resumed));
+        }
+        let failed = self.named(|verdict| matches!(verdict, Verdict::Fail(_)));
+        let unknown = self.named(|verdict| matches!(verdict, Verdict::Unknown(_)));
+        match before {
+            _ if !failed.is_empty() && (before.is_some() || heading.stepped.is_some()) => {
+                self.hold(&failed, before, heading)
+            }
+            Some(hold) => self.cool_down(hold, &unknown),
+            None if !unknown.is_empty() => self.wait(&unknown, heading),
+            None => Decided::going_on(Command::Proceed, None),
+        }
+    }
+
+    /// True where somebody has asked since a moment that the change go on.
+    fn is_resumed(&self, since: Timestamp) -> bool {
+        self.resume.is_some_and(|at| since <= at && at <= self.now)
+    }
+
+    /// The change while checks do not know.
+    fn wait(&self, unknown: &[&Checked], heading: Heading) -> Decided {
+        let is_resumed = heading.stepped.is_some_and(|at| self.is_resumed(at));
+        let (command, happened) = if is_resumed {
+            let happened = heading.can_step.then_some(Happening::Resumed);
+            (Command::Resume, happened)
+        } else {
+            (Command::Wait, None)
+        };
+        Decided {
+            reason: words(unknown),
+            ..Decided::going_on(command, happened)
+        }
+    }
+
     fn named(&self, is: impl Fn(&Verdict) -> bool) -> Vec<&'a Checked> {
         let checked = self.checked.iter();
         checked.filter(|one| is(&one.verdict)).collect()

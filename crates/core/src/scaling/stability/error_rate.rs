@@ -1,6 +1,6 @@
 //! The share of requests that fail.
 
-use super::reading::{Freshness, Reading};
+use super::reading::{Freshness, Reading, Taken};
 use super::verdict::Verdict;
 use crate::units::{Ratio, i64_as_f64};
 
@@ -20,26 +20,31 @@ impl ErrorRate {
         freshness: &Freshness,
     ) -> Verdict {
         let requests = match freshness.take(requests) {
-            Ok(requests) if requests >= 0 => requests,
+            Ok(requests) if requests.milli >= 0 => requests,
             Ok(_) => return Verdict::Unknown("requests: fewer than none".to_owned()),
             Err(why) => return Verdict::Unknown(format!("requests: {why}")),
         };
-        if requests == 0 {
-            return Verdict::Pass("there are no requests".to_owned());
+        if requests.milli == 0 {
+            return requests.pass("there are no requests".to_owned());
         }
         let errors = match freshness.take(errors) {
-            Ok(errors) if errors >= 0 => errors,
+            Ok(errors) if errors.milli >= 0 => errors,
             Ok(_) => return Verdict::Unknown("errors: fewer than none".to_owned()),
             Err(why) => return Verdict::Unknown(format!("errors: {why}")),
         };
-        let (rate, most) = (i64_as_f64(errors) / i64_as_f64(requests), self.most.get());
+        let rate = i64_as_f64(errors.milli) / i64_as_f64(requests.milli);
+        let most = self.most.get();
         let (rate_shown, most_shown) = (rate * 100.0, most * 100.0);
         if rate > most {
             Verdict::Fail(format!(
                 "{rate_shown:.2} % of requests fail, above {most_shown:.2} %"
             ))
         } else {
-            Verdict::Pass(format!(
+            let taken = Taken {
+                is_after: errors.is_after && requests.is_after,
+                ..errors
+            };
+            taken.pass(format!(
                 "{rate_shown:.2} % of requests fail, at most {most_shown:.2} % may"
             ))
         }

@@ -2,12 +2,16 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::verdict::Verdict;
+
 /// A value that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// The value, in thousandths of its unit.
     pub milli: i64,
-    /// The moment that it speaks of.
+    /// The begin of what it speaks of.
+    pub since: Timestamp,
+    /// The end of it, from which its age counts.
     pub at: Timestamp,
 }
 
@@ -26,9 +30,9 @@ impl Freshness {
     ///
     /// # Errors
     /// In words, why there is none.
-    pub(super) fn take(&self, reading: Option<Reading>) -> Result<i64, String> {
+    pub(super) fn take(&self, reading: Option<Reading>) -> Result<Taken, String> {
         let Self { now, oldest, after } = *self;
-        let Some(Reading { milli, at }) = reading else {
+        let Some(Reading { milli, since, at }) = reading else {
             return Err("not measured".to_owned());
         };
         let age = now.duration_since(at);
@@ -41,7 +45,30 @@ impl Freshness {
         if after.is_some_and(|after| at < after) {
             return Err("not measured since the last step".to_owned());
         }
-        Ok(milli)
+        Ok(Taken {
+            milli,
+            is_after: after.is_none_or(|after| after <= since),
+        })
+    }
+}
+
+/// A value that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) milli: i64,
+    /// True where it speaks of nothing from before the last step. What was well until then says nothing of the step; what is ill
+    /// is ill.
+    pub(super) is_after: bool,
+}
+
+impl Taken {
+    /// That all is well, as far as it can say that.
+    pub(super) fn pass(self, words: String) -> Verdict {
+        if self.is_after {
+            Verdict::Pass(words)
+        } else {
+            Verdict::Unknown(format!("{words}, measured in part before the last step"))
+        }
     }
 }
 

@@ -21,6 +21,7 @@ fn freshness(now: i64, after: Option<i64>) -> Freshness {
 fn reading(milli: i64, second: i64) -> Reading {
     Reading {
         milli,
+        since: at(second),
         at: at(second),
     }
 }
@@ -49,7 +50,11 @@ fn unknown() -> Verdict {
 }
 
 const fn heading(direction: Direction, stepped: Option<Timestamp>) -> Heading {
-    Heading { direction, stepped }
+    Heading {
+        direction,
+        stepped,
+        can_step: true,
+    }
 }
 
 /// A decision at a second of one check by this action, on a change down that has made a step.
@@ -61,7 +66,10 @@ fn decided(verdict: Verdict, action: Action, second: i64, before: Option<&Hold>)
         resume: None,
         now: at(second),
     };
-    decide(&checks, before)
+    decide(
+        &checks,
+        before.map(std::slice::from_ref).unwrap_or_default(),
+    )
 }
 
 #[test]
@@ -114,6 +122,17 @@ fn what_is_missing_old_or_from_before_the_step_says_nothing() {
         assert!(verdict.message().contains(words), "{verdict:?}");
         let verdict = error_rate.judge(given, given, &freshness(now, after));
         assert_eq!(verdict.word(), "Unknown", "{verdict:?}");
+    }
+    // A mean over the step: well until then says nothing, and ill is ill.
+    for (milli, word) in [(0, "Unknown"), (1, "Fail")] {
+        let mean = Reading {
+            since: at(89),
+            ..reading(milli, 95)
+        };
+        let verdict = bound.judge(Some(mean), &freshness(100, Some(90)));
+        assert_eq!(verdict.word(), word, "{verdict:?}");
+        let verdict = error_rate.judge(Some(mean), Some(reading(9, 95)), &freshness(100, Some(90)));
+        assert_eq!(verdict.word(), word, "{verdict:?}");
     }
     assert_eq!(
         bound
@@ -197,23 +216,23 @@ fn a_failed_check_holds_until_all_have_passed_for_the_cool_down() {
             (command, Some(Happening::Held))
         );
         assert!(first.reason.contains("errors: ill"), "{}", first.reason);
-        let second = decided(fail(), action, 25, first.hold.as_ref());
+        let second = decided(fail(), action, 25, first.holds.first());
         assert_eq!((second.command, second.happened), (command, None));
-        let passing = decided(pass(), action, 40, second.hold.as_ref());
+        let passing = decided(pass(), action, 40, second.holds.first());
         assert_eq!(passing.command, command);
-        assert_eq!(passing.hold.as_ref().unwrap().ends(), Some(at(140)));
+        assert_eq!(passing.holds.first().unwrap().ends(), Some(at(140)));
         // What is not known begins the cool-down anew.
-        let missing = decided(unknown(), action, 100, passing.hold.as_ref());
+        let missing = decided(unknown(), action, 100, passing.holds.first());
         assert_eq!(
-            (missing.command, missing.hold.as_ref().unwrap().ends()),
+            (missing.command, missing.holds.first().unwrap().ends()),
             (command, None)
         );
-        let passing = decided(pass(), action, 150, missing.hold.as_ref());
-        let still = decided(pass(), action, 249, passing.hold.as_ref());
+        let passing = decided(pass(), action, 150, missing.holds.first());
+        let still = decided(pass(), action, 249, passing.holds.first());
         assert_eq!(still.command, command);
-        assert_eq!(still.hold.as_ref().unwrap().since, at(10));
-        let over = decided(pass(), action, 250, still.hold.as_ref());
-        assert_eq!((over.command, over.hold), (Command::Proceed, None));
+        assert_eq!(still.holds.first().unwrap().since, at(10));
+        let over = decided(pass(), action, 250, still.holds.first());
+        assert_eq!((over.command, over.holds), (Command::Proceed, vec![]));
         assert_eq!(over.happened, Some(Happening::Passed));
     }
 }
@@ -221,12 +240,12 @@ fn a_failed_check_holds_until_all_have_passed_for_the_cool_down() {
 #[test]
 fn a_pause_becomes_a_roll_back_and_not_the_other_way_round() {
     let paused = decided(fail(), Action::Pause, 10, None);
-    let worse = decided(fail(), Action::Rollback, 20, paused.hold.as_ref());
+    let worse = decided(fail(), Action::Rollback, 20, paused.holds.first());
     assert_eq!(
         (worse.command, worse.happened),
         (Command::RollBack, Some(Happening::Held))
     );
-    let milder = decided(fail(), Action::Pause, 30, worse.hold.as_ref());
+    let milder = decided(fail(), Action::Pause, 30, worse.holds.first());
     assert_eq!((milder.command, milder.happened), (Command::RollBack, None));
 }
 
@@ -247,16 +266,37 @@ fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
             resume: resume.map(at),
             now: at(50),
         };
-        assert_eq!(
-            decide(&checks, held.hold.as_ref()).command,
-            command,
-            "{resume:?}"
-        );
+        assert_eq!(decide(&checks, &held.holds).command, command, "{resume:?}");
+    }
+}
+
+/// The harm: what no check will ever know, as that of a query without a series, stopped a change for good.
+#[test]
+fn a_request_to_go_on_lets_one_step_be_made_past_a_check_that_does_not_know() {
+    let checked = [checked("errors", Action::Pause, unknown())];
+    for (stepped, resume, command) in [
+        (Some(20), None, Command::Wait),
+        (Some(20), Some(19), Command::Wait),
+        (Some(20), Some(20), Command::Resume),
+        (Some(20), Some(51), Command::Wait),
+        (None, Some(20), Command::Wait),
+    ] {
+        let checks = Checks {
+            checked: &checked,
+            heading: Some(heading(Direction::Down, stepped.map(at))),
+            resume: resume.map(at),
+            now: at(50),
+        };
+        let decided = decide(&checks, &[]);
+        assert_eq!(decided.command, command, "{stepped:?} {resume:?}");
+        let happened = (command == Command::Resume).then_some(Happening::Resumed);
+        assert_eq!(decided.happened, happened);
+        assert!(decided.reason.contains("not measured"));
     }
 }
 
 #[test]
-fn a_turn_ends_a_hold_and_the_first_step_asks_nobody() {
+fn a_turn_is_free_of_the_hold_of_the_other_direction_which_outlasts_it() {
     let held = decided(fail(), Action::Rollback, 10, None);
     let failing = [checked("errors", Action::Rollback, fail())];
     let checks = |heading| Checks {
@@ -265,28 +305,33 @@ fn a_turn_ends_a_hold_and_the_first_step_asks_nobody() {
         resume: None,
         now: at(20),
     };
-    let turned = decide(
-        &checks(Some(heading(Direction::Up, None))),
-        held.hold.as_ref(),
+    let turned = decide(&checks(Some(heading(Direction::Up, None))), &held.holds);
+    assert_eq!(
+        (turned.command, &turned.holds),
+        (Command::Proceed, &held.holds)
     );
-    assert_eq!((turned.command, turned.hold), (Command::Proceed, None));
-    let idle = decide(&checks(None), held.hold.as_ref());
-    assert_eq!((idle.command, &idle.hold), (Command::Proceed, &held.hold));
+    let down = heading(Direction::Down, None);
+    let back = decide(&checks(Some(down)), &turned.holds);
+    assert_eq!(back.command, Command::RollBack, "a turn and back");
+    let up = heading(Direction::Up, Some(at(15)));
+    let both = decide(&checks(Some(up)), &held.holds);
+    assert_eq!(both.command, Command::RollBack);
+    let directions: Vec<_> = both.holds.iter().map(|hold| hold.direction).collect();
+    assert_eq!(directions, [Direction::Up, Direction::Down]);
+    let idle = decide(&checks(None), &held.holds);
+    assert_eq!((idle.command, &idle.holds), (Command::Proceed, &held.holds));
     let later = Checks {
         now: at(110),
         ..checks(None)
     };
-    assert_eq!(decide(&later, idle.hold.as_ref()).hold, None, "cooled down");
-    let rolled_back = decide(
-        &checks(Some(heading(Direction::Down, None))),
-        held.hold.as_ref(),
-    );
+    assert_eq!(decide(&later, &idle.holds).holds, [], "cooled down");
+    let rolled_back = decide(&checks(Some(heading(Direction::Down, None))), &held.holds);
     assert_eq!(rolled_back.command, Command::RollBack);
     let checks = Checks {
         checked: &[checked("errors", Action::Pause, unknown())],
         ..checks(Some(heading(Direction::Down, Some(at(0)))))
     };
-    let waiting = decide(&checks, None);
-    assert_eq!((waiting.command, waiting.hold), (Command::Wait, None));
+    let waiting = decide(&checks, &[]);
+    assert_eq!((waiting.command, waiting.holds), (Command::Wait, vec![]));
     assert!(waiting.reason.contains("not measured"));
 }

@@ -1,6 +1,6 @@
 //! The user's rules for changes of the count.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 /// The rules for both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +43,13 @@ pub enum Direction {
 }
 
 impl Direction {
+    pub(super) const fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
     /// The word in conditions, Events and metrics.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -97,6 +104,17 @@ impl StagedBehavior {
             Direction::Up => self.up.stages.unwrap_or(AT_ONCE),
             Direction::Down => self.down.stages.map_or(AT_ONCE, |stages| stages.pace),
         }
+    }
+
+    /// True while the interval after a step is not over.
+    pub(super) fn is_recent(
+        &self,
+        direction: Direction,
+        stepped: Option<Timestamp>,
+        now: Timestamp,
+    ) -> bool {
+        let next = stepped.map(|at| at.checked_add(self.pace(direction).interval));
+        next.is_some_and(|next| next.unwrap_or(Timestamp::MAX) > now)
     }
 
     /// What becomes of Pods until a scale-in is done.

@@ -2,10 +2,46 @@
 
 use jiff::Timestamp;
 
-use super::behavior::{Direction, Park, StepSize};
+use super::behavior::{Direction, Park, StagedBehavior, StepSize};
 use crate::scaling::replica_counts::ReplicaCounts;
 
-/// A change of the count that is under way.
+/// How far the last step of a change has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Progress {
+    /// It has come about, as far as anybody knows.
+    #[default]
+    Made,
+    /// It had not come about when it was last looked at.
+    Pending,
+    /// More of it could not be had: the change ends there.
+    Limited,
+    /// It was the last one, and the change is done. It is kept until its interval is over, so that what follows in its
+    /// direction goes on with it.
+    Finished,
+}
+
+impl Progress {
+    const ALL: [Self; 4] = [Self::Made, Self::Pending, Self::Limited, Self::Finished];
+
+    /// The word in status.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Made => "Made",
+            Self::Pending => "Pending",
+            Self::Limited => "Limited",
+            Self::Finished => "Finished",
+        }
+    }
+
+    /// The progress of this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.word() == word)
+    }
+}
+
+/// A change of the count that is under way, or was until a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     /// The replicas at its begin.
@@ -16,8 +52,12 @@ pub struct Change {
     pub online: i32,
     /// How far it has come: 0 to 100.
     pub percent: i32,
-    /// When the last step was made; `None` before the first, and after it was rolled back.
+    /// When the last step was made, or, where that took longer, when it had come about. Before the first step it is that of a
+    /// change in the same direction shortly before, if there was one; `None` after a roll-back.
     pub stepped: Option<Timestamp>,
+    /// The same of the last change in the other direction.
+    pub opposite: Option<Timestamp>,
+    pub progress: Progress,
 }
 
 impl Change {
@@ -29,6 +69,25 @@ impl Change {
             online: begun.online,
             percent: 0,
             stepped: None,
+            opposite: None,
+            progress: Progress::Made,
+        }
+    }
+
+    /// The same change after `before`: a change that follows another one in its direction, or on a turn and back, makes no step
+    /// before its time.
+    pub(super) fn after(self, before: &Self, behavior: &StagedBehavior, now: Timestamp) -> Self {
+        let direction = self.direction();
+        let (same, opposite) = if before.direction() == direction {
+            (before.stepped, before.opposite)
+        } else {
+            (before.opposite, before.stepped)
+        };
+        let is_recent = behavior.is_recent(direction, same, now);
+        Self {
+            stepped: self.stepped.or(same.filter(|_| is_recent)),
+            opposite,
+            ..self
         }
     }
 
@@ -93,11 +152,83 @@ impl Change {
         if to == self.to {
             return self;
         }
-        let moved = Self { to, ..self };
+        let progress = match self.progress {
+            Progress::Finished => Progress::Made,
+            other => other,
+        };
+        let moved = Self {
+            to,
+            progress,
+            ..self
+        };
         Self {
             percent: moved.percent_done(),
             ..moved
         }
+    }
+
+    /// The change once it was looked whether its last step has come about. One that took longer counts from then on.
+    pub(super) fn looked_at(self, is_there: bool, now: Timestamp) -> Self {
+        match (self.progress, is_there) {
+            (Progress::Made | Progress::Pending, false) if self.stepped.is_some() => Self {
+                progress: Progress::Pending,
+                ..self
+            },
+            (Progress::Pending, _) => Self {
+                progress: Progress::Made,
+                stepped: self.stepped.map(|_| now),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// The Pods that were online before anything of it came about.
+    pub(super) fn most_online(&self) -> i32 {
+        if self.whole() == 0 {
+            self.begun.total()
+        } else {
+            self.begun.online
+        }
+    }
+
+    /// The change that ends at what has come about of its last step.
+    pub(super) fn cut_back(self, online: i32, now: Timestamp) -> Self {
+        let change = Self {
+            begun: if self.whole() == 0 {
+                ReplicaCounts::all_online(self.most_online())
+            } else {
+                self.begun
+            },
+            online,
+            stepped: Some(now),
+            progress: Progress::Limited,
+            ..self
+        };
+        Self {
+            percent: change.percent_done(),
+            ..change
+        }
+    }
+
+    /// The change once it is done. Where Pods that waited are deleted by that, there is nothing left to go back to.
+    pub(super) fn finished(self, deletes: bool) -> Self {
+        let all_online = ReplicaCounts::all_online(self.online);
+        Self {
+            begun: if deletes { all_online } else { self.begun },
+            to: self.online,
+            percent: 100,
+            progress: Progress::Finished,
+            ..self
+        }
+    }
+
+    /// True for a change that is done, and kept no longer.
+    pub(super) fn is_over(&self, behavior: &StagedBehavior, now: Timestamp) -> bool {
+        let direction = self.direction();
+        let is_recent = behavior.is_recent(direction, self.stepped, now)
+            || behavior.is_recent(direction.opposite(), self.opposite, now);
+        self.progress == Progress::Finished && !is_recent
     }
 
     /// The change after one more step at `now`.
@@ -118,6 +249,7 @@ impl Change {
         let stepped = Self {
             online,
             stepped: Some(now),
+            progress: Progress::Made,
             ..self
         };
         let percent = percent.filter(|_| done < whole);
@@ -129,12 +261,15 @@ impl Change {
 
     /// The change at its begin again.
     pub(super) const fn rolled_back(self) -> Self {
-        Self::begin(self.begun, self.to)
+        Self {
+            opposite: self.opposite,
+            ..Self::begin(self.begun, self.to)
+        }
     }
 
-    /// True where all steps have been made.
+    /// True where all steps have been made that can be.
     pub(super) const fn is_through(&self) -> bool {
-        self.online == self.to
+        self.online == self.to || matches!(self.progress, Progress::Limited)
     }
 
     fn percent_done(&self) -> i32 {

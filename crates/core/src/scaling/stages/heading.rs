@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use super::behavior::{Direction, StagedBehavior};
-use super::change::Change;
-use super::staged::Staging;
+use super::change::{Change, Progress};
+use super::staged::{Reached, Staging};
 use crate::scaling::limit::LimitedBy;
 use crate::scaling::replica_counts::ReplicaCounts;
 
@@ -14,8 +14,10 @@ use crate::scaling::replica_counts::ReplicaCounts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading {
     pub direction: Direction,
-    /// When the last step of the change was made; `None` before the first.
+    /// When the last step of the change was made, or of one shortly before in its direction; `None` before the first.
     pub stepped: Option<Timestamp>,
+    /// True where there is a step left that nothing but the checks and the interval keep from being made.
+    pub can_step: bool,
 }
 
 /// Where a target is going, for the stability checks, whose command `staging` does not need to have yet; `None` where it is
@@ -26,10 +28,11 @@ pub fn heading(
     before: Option<&Change>,
     staging: &Staging,
 ) -> Option<Heading> {
-    let change = Course::of(behavior, before, staging).change?;
+    let change = Course::of(behavior, before, staging).under_way()?;
     Some(Heading {
         direction: change.direction(),
         stepped: change.stepped,
+        can_step: !change.is_through() && change.progress != Progress::Pending,
     })
 }
 
@@ -37,6 +40,7 @@ pub fn heading(
 pub(super) struct Course {
     /// The counts from which it goes on.
     pub(super) counts: ReplicaCounts,
+    /// The change to go on with, or that is finished and still kept.
     pub(super) change: Option<Change>,
     /// The switch that keeps the target from what is wanted.
     pub(super) limited_by: Option<LimitedBy>,
@@ -49,19 +53,27 @@ impl Course {
         staging: &Staging,
     ) -> Self {
         let park = behavior.park();
+        let now = staging.now;
         let before = before.filter(|change| explains(behavior, change, staging.current));
+        let before = before.filter(|change| !change.is_over(behavior, now));
         let counts = before.map_or(staging.current, |change| change.counts(park));
         let online = counts.online;
         let (wanted, limited_by) = allowed(behavior, online, staging.wanted);
-        let goes_on = |change: &&Change| match (change.direction(), wanted.cmp(&online)) {
-            (_, Ordering::Equal)
-            | (Direction::Up, Ordering::Greater)
-            | (Direction::Down, Ordering::Less) => true,
-            (Direction::Up, Ordering::Less) | (Direction::Down, Ordering::Greater) => false,
+        let goes_on = |change: &&Change| {
+            let is_finished = change.progress == Progress::Finished;
+            let direction = change.direction();
+            match (direction, wanted.cmp(&online)) {
+                // What waits is surplus once nothing else is under way.
+                (_, Ordering::Equal) => !is_finished || counts.parked() == 0,
+                (Direction::Up, Ordering::Greater) | (Direction::Down, Ordering::Less) => {
+                    !is_finished || behavior.is_recent(direction, change.stepped, now)
+                }
+                (Direction::Up, Ordering::Less) | (Direction::Down, Ordering::Greater) => false,
+            }
         };
         let begins = || match (wanted == online, counts.parked() > 0) {
             (false, _) => Some(Change::begin(counts, wanted)),
-            (true, true) => Some(Change::of_parked(counts, staging.now)),
+            (true, true) => Some(Change::of_parked(counts, now)),
             (true, false) => None,
         };
         let gone_on = before.filter(goes_on).and_then(|change| {
@@ -69,29 +81,57 @@ impl Course {
             let moved = change.toward(wanted);
             (is_parked || moved.whole() > 0).then_some(moved)
         });
-        let change = gone_on.or_else(begins);
+        let after = |change: Change| match before {
+            Some(before) => change.after(before, behavior, now),
+            None => change,
+        };
+        // Where it was before the change that is given up, the next one is no sooner for that.
+        let rests = || {
+            let rests = after(Change::begin(counts, online)).finished(false);
+            before
+                .map(|_| rests)
+                .filter(|change| !change.is_over(behavior, now))
+        };
+        let change = gone_on.or_else(|| begins().map(after)).or_else(rests);
         Self {
             counts,
-            change,
+            change: change.map(|change| change.looked_at(is_there(&change, staging), now)),
             limited_by,
         }
+    }
+
+    /// The change to go on with, where there is one.
+    pub(super) fn under_way(&self) -> Option<Change> {
+        let change = self.change;
+        change.filter(|change| change.progress != Progress::Finished)
     }
 }
 
 /// True where the counts that are there are on the way of a change, as after a write that was lost: between
 /// its begin and what its next step comes to, or, once it was rolled back, anything that it may have come to
-/// before. Anything else was written by others, and a change begins from there.
+/// before; where it was cut back, too. Anything else was written by others, and a change begins from there.
 fn explains(behavior: &StagedBehavior, change: &Change, current: ReplicaCounts) -> bool {
     let begun = change.begun.online;
     let furthest = match change.stepped {
-        Some(at) => {
+        Some(at) if change.progress != Progress::Limited => {
             change
                 .stepped(behavior.pace(change.direction()).size, at)
                 .online
         }
-        None => change.to,
+        _ => change.to,
     };
     (begun.min(furthest)..=begun.max(furthest)).contains(&current.online)
+}
+
+/// True where what a change has come to is written, and, on the way down, no more Pods take traffic. On the way up it is for
+/// checks to say.
+fn is_there(change: &Change, staging: &Staging) -> bool {
+    let is_written = staging.current.online == change.online;
+    let is_down = change.direction() == Direction::Down;
+    let reached = staging.reached.filter(|_| is_down);
+    let is_reached =
+        |reached: Reached| reached.online.is_some_and(|online| online <= change.online);
+    is_written && reached.is_none_or(is_reached)
 }
 
 /// What is wanted, as far as the switches of both directions allow.

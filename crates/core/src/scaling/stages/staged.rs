@@ -14,7 +14,18 @@ pub struct Staging {
     /// The replicas that are to be online in the end.
     pub wanted: i32,
     pub command: Command,
+    /// What has come of the written counts; `None` where they are the Pods that there are, as without a ReplicaProfile.
+    pub reached: Option<Reached>,
     pub now: Timestamp,
+}
+
+/// What has come of counts that are written for somebody else to bring about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached {
+    /// The Pods that take traffic, ready or not; `None` while nobody has told.
+    pub online: Option<i32>,
+    /// Why there are more of them than is written, in one word.
+    pub refused: Option<&'static str>,
 }
 
 /// The word of the stability checks on the next step.

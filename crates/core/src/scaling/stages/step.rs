@@ -2,25 +2,24 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::behavior::{Direction, Pace, Park, StagedBehavior};
-use super::change::Change;
+use super::behavior::{Direction, Pace, StagedBehavior};
+use super::change::{Change, Progress};
 use super::heading::Course;
-use super::staged::{Command, Happening, Phase, Staged, Staging};
+use super::staged::{Command, Happening, Phase, Reached, Staged, Staging};
 use crate::scaling::limit::LimitedBy;
 use crate::scaling::replica_counts::ReplicaCounts;
 
 /// Goes on with the change `before`, or begins one where the counts are not what is wanted.
 #[must_use]
 pub fn step(behavior: &StagedBehavior, before: Option<&Change>, staging: &Staging) -> Staged {
+    let course = Course::of(behavior, before, staging);
     let Course {
-        counts,
-        change,
-        limited_by,
-    } = Course::of(behavior, before, staging);
-    let Some(change) = change else {
+        counts, limited_by, ..
+    } = course;
+    let Some(change) = course.under_way() else {
         return Staged {
             counts,
-            change: None,
+            change: course.change,
             phase: Phase::Settled,
             happened: None,
             limited_by,
@@ -29,9 +28,9 @@ pub fn step(behavior: &StagedBehavior, before: Option<&Change>, staging: &Stagin
         };
     };
     let step = Step {
-        park: behavior.park(),
-        keeps_parked: behavior.down.disabled,
+        behavior,
         pace: behavior.pace(change.direction()),
+        reached: staging.reached,
         limited_by,
         now: staging.now,
     };
@@ -45,25 +44,24 @@ pub fn step(behavior: &StagedBehavior, before: Option<&Change>, staging: &Stagin
 }
 
 /// What a step goes by.
-struct Step {
-    park: Park,
-    /// True where the Pods that wait are not to be deleted.
-    keeps_parked: bool,
+struct Step<'a> {
+    behavior: &'a StagedBehavior,
     pace: Pace,
+    reached: Option<Reached>,
     /// The switch that keeps the target from what is wanted.
     limited_by: Option<LimitedBy>,
     now: Timestamp,
 }
 
-impl Step {
+impl Step<'_> {
     /// The change at its begin again; one that has nothing left but Pods that wait keeps these.
     fn back(&self, change: Change) -> Staged {
         if change.whole() == 0 {
             return self.held(change, Phase::Paused);
         }
-        let happened = change.stepped.map(|_| Happening::RolledBack);
+        let is_there = change.stepped.is_none() || change.done() == 0;
         Staged {
-            happened,
+            happened: (!is_there).then_some(Happening::RolledBack),
             ..self.held(change.rolled_back(), Phase::RolledBack)
         }
     }
@@ -79,6 +77,9 @@ impl Step {
     /// The next step where it is due, or at once where somebody has said so, and the end of the change once it
     /// has been observed.
     fn forward(&self, change: Change, at_once: bool) -> Staged {
+        if change.progress == Progress::Pending {
+            return self.pending(change);
+        }
         let until = after(change.stepped, self.pace.interval);
         let is_due = at_once || until.is_none_or(|until| until <= self.now);
         let steps = !change.is_through() && is_due;
@@ -102,12 +103,29 @@ impl Step {
         }
     }
 
+    /// A change whose last step has not come about: it is waited for, and what is refused of it after its interval is let go.
+    fn pending(&self, change: Change) -> Staged {
+        let is_late = after(change.stepped, self.pace.interval).is_none_or(|at| at <= self.now);
+        let refused = self.reached.and_then(|reached| reached.refused);
+        let online = self.reached.and_then(|reached| reached.online);
+        // Where nothing has come about, there would be nothing to observe.
+        let online = online.filter(|online| *online < change.most_online());
+        if let (true, Some(_), Some(online)) = (is_late, refused, online) {
+            let change = change.cut_back(online, self.now);
+            return self.through(change, self.staged(change, Phase::Observing));
+        }
+        Staged {
+            limited_by: Some(LimitedBy::StepPending { refused }),
+            ..self.staged(change, Phase::Stepping)
+        }
+    }
+
     /// A change all of whose steps are made.
     fn through(&self, change: Change, staged: Staged) -> Staged {
         let is_down = change.direction() == Direction::Down;
         let deletes = is_down && staged.counts.parked() > 0;
         let ends = after(change.stepped, self.pace.observation);
-        if deletes && self.keeps_parked {
+        if deletes && self.behavior.down.disabled {
             let field = "behavior.scaleDown.disabled";
             return Staged {
                 phase: Phase::Observing,
@@ -126,13 +144,14 @@ impl Step {
             };
         }
         let counts = if is_down {
-            ReplicaCounts::all_online(change.to)
+            ReplicaCounts::all_online(change.online)
         } else {
             staged.counts
         };
+        let finished = change.finished(deletes);
         Staged {
             counts,
-            change: None,
+            change: Some(finished).filter(|change| !change.is_over(self.behavior, self.now)),
             phase: Phase::Settled,
             happened: Some(Happening::Finished),
             limited_by: self.limited_by,
@@ -142,7 +161,7 @@ impl Step {
     }
 
     fn staged(&self, change: Change, phase: Phase) -> Staged {
-        let counts = change.counts(self.park);
+        let counts = change.counts(self.behavior.park());
         let reason = if change.whole() == 0 {
             format!("{counts}; those that take no traffic are surplus")
         } else {

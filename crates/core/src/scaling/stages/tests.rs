@@ -47,6 +47,7 @@ struct Run {
     behavior: StagedBehavior,
     current: ReplicaCounts,
     change: Option<Change>,
+    reached: Option<Reached>,
 }
 
 impl Run {
@@ -55,6 +56,7 @@ impl Run {
             behavior,
             current,
             change: None,
+            reached: None,
         }
     }
 
@@ -63,6 +65,7 @@ impl Run {
             current: self.current,
             wanted,
             command,
+            reached: self.reached,
             now: at(second),
         };
         step(&self.behavior, self.change.as_ref(), &staging)
@@ -104,10 +107,13 @@ fn the_first_step_is_made_at_once_and_the_others_by_the_interval() {
     assert_eq!(run.go(20, 120), (19, 0, 0));
     let last = run.tick(20, Command::Proceed, 180);
     assert_eq!(
-        (last.counts.online, last.happened, last.change),
-        (20, Some(Happening::Finished), None)
+        (last.counts.online, last.happened, last.phase),
+        (20, Some(Happening::Finished), Phase::Settled)
     );
-    assert_eq!(run.tick(20, Command::Proceed, 181).phase, Phase::Settled);
+    let settled = run.tick(20, Command::Proceed, 181);
+    assert_eq!((settled.phase, settled.happened), (Phase::Settled, None));
+    assert!(settled.change.is_some(), "until its interval is over");
+    assert_eq!(run.tick(20, Command::Proceed, 240).change, None);
 }
 
 #[test]
@@ -185,6 +191,153 @@ fn a_target_that_moves_at_every_tick_makes_no_more_steps() {
     }
     assert!((10..=11).contains(&steps), "{steps}");
     assert!(run.current.online >= 30, "{:?}", run.current);
+}
+
+/// The harm: each Pod of a ramp was a change of its own, whose first step asks neither the interval nor a check.
+#[test]
+fn a_target_that_creeps_makes_no_more_steps_and_is_checked_and_rolled_back_as_one_change() {
+    for park in [Park::Cutoff, Park::Deleted] {
+        let behavior = staged(StepSize::Percent(20), (600, 0), park);
+        let mut run = Run::new(behavior, counts(10, 0, 0));
+        let mut counts_of = Vec::new();
+        for tick in 0..=80 {
+            let wanted = 11 + i32::try_from(tick).unwrap();
+            let (online, _, _) = run.go(wanted, tick * 15);
+            if counts_of.last() != Some(&online) {
+                counts_of.push(online);
+            }
+        }
+        // The first at once, then by a fifth of what the change has grown to.
+        assert_eq!(counts_of.len(), 3, "{counts_of:?}");
+        let staging = |wanted| Staging {
+            current: run.current,
+            wanted,
+            command: Command::Proceed,
+            reached: None,
+            now: at(1201),
+        };
+        let heading = heading(&run.behavior, run.change.as_ref(), &staging(100)).unwrap();
+        assert!(heading.stepped.is_some(), "the checks are asked");
+        assert_eq!(run.tick(100, Command::RollBack, 1201).counts.online, 10);
+    }
+    let behavior = staged(StepSize::Percent(50), (60, 0), Park::Cutoff);
+    let mut run = Run::new(behavior, counts(20, 0, 0));
+    let mut steps = 0;
+    for second in 0..=300 {
+        let before = run.current.online;
+        run.go(19 - i32::try_from(second / 5).unwrap().min(18), second);
+        steps += i32::from(run.current.online != before);
+    }
+    assert_eq!(
+        steps, 4,
+        "down too, though what waited is deleted in between"
+    );
+}
+
+/// The harm: a turn of one tick and back made a step before its time, which no check had a say in.
+#[test]
+fn a_turn_and_back_makes_no_step_before_its_time() {
+    let behavior = staged(StepSize::Count(1), (600, 0), Park::Deleted);
+    let mut run = Run::new(behavior, counts(10, 0, 0));
+    let highest = |run: &mut Run, ticks: std::ops::Range<i64>| {
+        let counts = ticks.map(|tick| {
+            let wanted = if tick % 2 == 0 { 20 } else { 10 };
+            run.go(wanted, tick * 15).0
+        });
+        counts.max().unwrap()
+    };
+    assert_eq!(highest(&mut run, 0..39), 11);
+    assert!(highest(&mut run, 39..60) <= 12);
+}
+
+/// The harm: each interval booked a step though none was written, and all of them came in one.
+#[test]
+fn no_step_follows_one_that_was_not_written() {
+    let behavior = staged(StepSize::Count(1), (60, 0), Park::Deleted);
+    let mut run = Run::new(behavior, counts(10, 0, 0));
+    for second in 0..300 {
+        run.tick(20, Command::Proceed, second);
+        run.current = counts(10, 0, 0);
+    }
+    let staged = run.tick(20, Command::Proceed, 300);
+    assert_eq!((staged.counts.online, staged.next), (11, None));
+    assert_eq!(
+        staged.limited_by,
+        Some(LimitedBy::StepPending { refused: None })
+    );
+    // It counts from when it was there.
+    assert_eq!(run.go(20, 301).0, 11);
+    assert_eq!(run.go(20, 360).0, 11);
+    assert_eq!(run.go(20, 361).0, 12);
+}
+
+/// The harm: what a ReplicaProfile had not cut off was observed all the same, and deleted.
+#[test]
+fn what_is_not_cut_off_is_not_observed_and_what_is_refused_is_let_go() {
+    let refused = Some("MaxUnavailable");
+    let serving = |online, refused| {
+        Some(Reached {
+            online: Some(online),
+            refused,
+        })
+    };
+    let behavior = staged(StepSize::Percent(100), (60, 300), Park::Cutoff);
+    let mut run = Run::new(behavior, counts(10, 0, 0));
+    run.reached = serving(10, None);
+    assert_eq!(run.go(5, 0), (5, 5, 0));
+    run.reached = Some(Reached {
+        online: None,
+        refused: None,
+    });
+    run.go(5, 15);
+    run.reached = serving(8, None);
+    let pending = run.tick(5, Command::Proceed, 1000);
+    assert_eq!(
+        (pending.counts, pending.phase),
+        (counts(5, 5, 0), Phase::Stepping),
+        "nobody refuses it"
+    );
+    let mut slow = Run::new(behavior, run.current);
+    (slow.change, slow.reached) = (run.change, serving(5, None));
+    let there = slow.tick(5, Command::Proceed, 1001);
+    assert_eq!(
+        (there.phase, there.next),
+        (Phase::Observing, Some(at(1301)))
+    );
+
+    run.reached = serving(8, refused);
+    let limited = run.tick(5, Command::Proceed, 1015);
+    assert_eq!(
+        (limited.counts, limited.phase, limited.next),
+        (counts(8, 2, 0), Phase::Observing, Some(at(1315)))
+    );
+    run.current = counts(5, 5, 0);
+    let again = run.tick(5, Command::Proceed, 1030);
+    assert_eq!(again.counts, counts(8, 2, 0), "before it is written");
+    run.reached = serving(8, None);
+    assert_eq!(run.go(5, 1314), (8, 2, 0));
+    assert_eq!(run.go(5, 1315), (8, 0, 0), "what was observed goes");
+    assert_eq!(run.go(5, 1330), (5, 3, 0), "and the rest is next");
+}
+
+#[test]
+fn a_step_that_is_refused_waits_its_interval_and_says_who_refuses_it() {
+    let behavior = staged(StepSize::Percent(100), (60, 300), Park::Cutoff);
+    let mut run = Run::new(behavior, counts(10, 0, 0));
+    run.go(5, 0);
+    let refused = Some("NoReadinessGate");
+    for (online, second) in [(8, 59), (10, 600)] {
+        run.reached = Some(Reached {
+            online: Some(online),
+            refused,
+        });
+        let staged = run.tick(5, Command::Proceed, second);
+        assert_eq!(staged.counts, counts(5, 5, 0), "{second}");
+        assert_eq!(staged.limited_by, Some(LimitedBy::StepPending { refused }));
+        assert_eq!(staged.limited_by.unwrap().reason(), "NoReadinessGate");
+    }
+    let rolled_back = run.tick(5, Command::RollBack, 601);
+    assert_eq!(rolled_back.counts, counts(10, 0, 0));
 }
 
 #[test]
@@ -379,34 +532,39 @@ proptest! {
             let range = before.online.min(wanted)..=before.online.max(wanted);
             prop_assert!(range.contains(&staged.counts.online), "{before} to {staged:?}");
             let again = run.asked(wanted, command, second);
-            if !matches!(command, Command::Resume) && staged.change.is_some() && staged.next != Some(at(second)) {
+            if !matches!(command, Command::Resume) && staged.phase != Phase::Settled && staged.next != Some(at(second)) {
                 prop_assert_eq!(again.counts, staged.counts, "twice is as once");
             }
         }
     }
 
     #[test]
-    fn a_lost_write_of_the_counts_changes_nothing(
+    fn a_lost_write_of_the_counts_is_written_again_and_nothing_beyond_it(
         behavior in any_behavior(),
         begun in any_counts(),
         ticks in prop::collection::vec((any_command(), 0i64..40, any::<bool>()), 1..60),
         wanted in 0i32..60,
     ) {
-        let (mut whole, mut lossy) = (Run::new(behavior, begun), Run::new(behavior, begun));
+        let mut run = Run::new(behavior, begun);
         let mut second = 0;
         for (command, passed, is_lost) in ticks {
             second += passed;
-            let before = lossy.current;
-            let (a, b) = (whole.tick(wanted, command, second), lossy.tick(wanted, command, second));
-            if a.change.is_some() {
-                prop_assert_eq!(&a, &b);
-                if is_lost {
-                    lossy.current = before;
-                }
-            } else {
-                break;
+            let before = run.current;
+            let change = run.change.filter(|change| change.progress != Progress::Finished);
+            let lost = change.filter(|change| change.online != before.online);
+            let staged = run.tick(wanted, command, second);
+            if let Some(lost) = lost {
+                prop_assert_eq!(staged.counts, lost.counts(behavior.park()));
+            }
+            if is_lost {
+                run.current = before;
             }
         }
+        for _ in 0..10_000 {
+            second += 60;
+            run.go(wanted, second);
+        }
+        prop_assert_eq!(run.current, counts(wanted, 0, 0));
     }
 
     #[test]
@@ -417,7 +575,8 @@ proptest! {
         for second in 0..ticks {
             run.go(wanted, second * 10);
         }
-        if run.change.is_some_and(|change| change.whole() > 0 && change.begun == begun) {
+        let change = run.change.filter(|change| change.progress != Progress::Finished);
+        if change.is_some_and(|change| change.whole() > 0 && change.begun == begun) {
             prop_assert_eq!(run.tick(wanted, Command::RollBack, 100).counts, begun);
         }
     }

@@ -73,16 +73,18 @@ fn portrait() -> Value {
 
 fn gray() -> Value {
     object(
-        "The staged change that is under way.",
+        "The staged change that is under way, or was until a moment ago.",
         &["grayPercent"],
         json!({
             "grayPercent": {"type": "integer", "format": "int32", "minimum": 0, "maximum": 100,
                 "description": "How far it has come."},
-            "lastUpdateTime": time("When the last step was made."),
+            "lastUpdateTime": time("When the last step was made, or had come about where that took longer."),
+            "oppositeUpdateTime": time("When that of the last change in the other direction was."),
+            "progress": written("Made, Pending, Limited or Finished, as its last step is."),
             "from": counts("The replicas in each state at its begin."),
             "toReplicas": replicas("The replicas that are to be online in the end."),
             "onlineReplicas": replicas("Those that are to be online by now."),
-            "phase": written("Stepping, Observing, Waiting, Paused or RolledBack."),
+            "phase": written("Stepping, Observing, Waiting, Paused, RolledBack or, once done, Settled."),
             "nextTime": time("When it moves again by itself."),
         }),
     )
@@ -115,7 +117,7 @@ fn stability() -> Value {
         "What the stability checks say.",
         &[],
         json!({
-            "hold": hold,
+            "holds": list("What is held, of each direction one at most.", 2, hold),
             "checkers": list("What each check says.", MOST_CHECKERS, checker),
         }),
     )

@@ -1,9 +1,15 @@
 //! What stands against following a profile at all.
 
 use super::profiled::{Context, Profiled};
-use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfileError};
+use crate::kinds::Kind;
+use crate::replica_profile::{
+    CheckedReplicaProfile, ReplicaProfile, ReplicaProfileError, ReplicaProfileStatus,
+};
 use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::Rules;
+
+/// The reason of a profile whose workload the user keeps at 0.
+const SCALED_TO_ZERO: &str = "ScaledToZero";
 
 /// A reason for which a profile is not followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +32,11 @@ pub enum ProfileProblem {
     /// Something else scales the workload.
     #[error("{0} scales the workload as well; accepted: one of them")]
     Rival(String),
+    /// The user has set a count of 0, which switches an autoscaler off.
+    #[error(
+        "the workload was scaled to zero, which switches scaling off until it has a replica again"
+    )]
+    ScaledToZero,
 }
 
 impl ProfileProblem {
@@ -38,13 +49,14 @@ impl ProfileProblem {
             Self::Kind(_) => "TargetKind",
             Self::NotFound(_) => "TargetNotFound",
             Self::Rival(_) => "TargetConflict",
+            Self::ScaledToZero => SCALED_TO_ZERO,
         }
     }
 
     /// True where the Pods stay as they are meanwhile: a spec that is mended in a moment is not to bring all
     /// of them online first.
     pub(super) const fn keeps_pods(&self) -> bool {
-        matches!(self, Self::Invalid(_))
+        matches!(self, Self::Invalid(_) | Self::ScaledToZero)
     }
 }
 
@@ -79,6 +91,29 @@ pub(super) fn accepted<'a>(
     let scalers = &profiled.scalers;
     match scalers.beside(&profile.object, context.settings) {
         Some(rival) => Err(ProfileProblem::Rival(rival)),
+        None if rests_at_zero(&profile.object, rules, workload) => {
+            Err(ProfileProblem::ScaledToZero)
+        }
         None => Ok(Accepted { rules, workload }),
     }
+}
+
+/// True for a count of 0 that the user has set by hand where an autoscaler has the profile, which switches that off. The profile
+/// itself never comes to 0 while it wants Pods: there were some under these counts, or it rested already.
+fn rests_at_zero(profile: &ReplicaProfile, rules: &Rules, workload: &Workload) -> bool {
+    let owner = profile.metadata.controller();
+    let is_autoscalers = owner.is_some_and(|owner| owner.kind == Kind::Ihpa.as_str());
+    let status = profile.status.as_ref();
+    let told = status.filter(|told| told.observed_generation == profile.metadata.generation);
+    let had = told.is_some_and(|told| {
+        let counts = [
+            told.online_replicas,
+            told.cutoff_replicas,
+            told.standby_replicas,
+        ];
+        let rests = (told.conditions.iter())
+            .any(|one| one.kind == ReplicaProfileStatus::APPLIED && one.reason == SCALED_TO_ZERO);
+        rests || counts.into_iter().flatten().any(|count| count > 0)
+    });
+    is_autoscalers && workload.replicas == 0 && rules.wanted.total() > 0 && had
 }

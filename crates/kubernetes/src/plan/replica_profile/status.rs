@@ -11,9 +11,9 @@ use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::replica_profile::{ProfilePlan, Refusal};
 
 /// The condition that the profile is followed.
-pub(super) const APPLIED: &str = "Applied";
+pub(super) const APPLIED: &str = ReplicaProfileStatus::APPLIED;
 /// The condition that the Pods are as it wants them.
-pub(super) const ENSURED: &str = "Ensured";
+pub(super) const ENSURED: &str = ReplicaProfileStatus::ENSURED;
 
 /// What was decided, or why nothing was.
 pub(super) type Decided<'a, 'd> = Result<&'d (Accepted<'a>, ProfilePlan), &'d ProfileProblem>;

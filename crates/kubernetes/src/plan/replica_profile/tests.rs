@@ -87,6 +87,41 @@ fn planned(profiled: &Profiled, memory: &mut ProfileMemory) -> ProfileOutcome {
     plan(profiled, memory, &context)
 }
 
+/// The harm: an IHPA left a 0 of the user's alone, and its profile set the count again.
+#[test]
+fn a_zero_of_the_users_is_left_alone_where_an_autoscaler_has_the_profile() {
+    let resting = |owner: &str, replicas, generation, told: (i64, &str)| {
+        let (online, reason) = told;
+        let status = json!({"observedGeneration": generation, "onlineReplicas": online,
+            "conditions": [{"type": "Applied", "status": "True", "reason": reason, "message": "",
+                "lastTransitionTime": "2026-11-25T11:00:00Z"}]});
+        let object = json!({
+            "metadata": {"name": "web", "namespace": "shop", "uid": "rp", "generation": 3,
+                "resourceVersion": "9", "ownerReferences": [{"apiVersion": "v1", "kind": owner,
+                    "name": "web", "uid": "i", "controller": true}]},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "onlineReplicas": 5},
+            "status": status});
+        let profiled = Profiled {
+            profile: CheckedReplicaProfile::new(serde_json::from_value(object).unwrap()),
+            ..profiled(&json!({}), replicas, &[])
+        };
+        let outcome = planned(&profiled, &mut ProfileMemory::default());
+        outcome.problem == Some("ScaledToZero")
+    };
+    let ihpa = "IntelligentHorizontalPodAutoscaler";
+    for (owner, replicas, generation, told, rests) in [
+        (ihpa, 0, 3, (5, "Followed"), true),
+        (ihpa, 0, 3, (0, "ScaledToZero"), true),
+        (ihpa, 0, 3, (0, "Followed"), false),
+        (ihpa, 0, 2, (5, "Followed"), false),
+        (ihpa, 1, 3, (0, "ScaledToZero"), false),
+        ("Other", 0, 3, (5, "Followed"), false),
+    ] {
+        let found = resting(owner, replicas, generation, told);
+        assert_eq!(found, rests, "{owner} {replicas} {generation} {told:?}");
+    }
+}
+
 fn targets(writes: &[Write], purpose: Purpose) -> Vec<String> {
     let of = writes.iter().filter(|write| write.purpose == purpose);
     of.map(|write| write.target.to_string()).collect()

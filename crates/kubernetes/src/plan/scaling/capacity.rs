@@ -6,7 +6,6 @@
 //! times the Pods it grows with every one that is added, whatever the user says.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::observed::Observed;
 use super::problem::Problem;
@@ -131,7 +130,11 @@ pub(super) fn scaled_signals(
             Problem::NoMetric
         });
     }
-    let members = &observed.pods.members;
+    // Those that wait out of traffic have less than they ask for, on standby, and carry nothing.
+    let parked = &observed.profiles.parked;
+    let members = observed.pods.members.iter();
+    let members = members.filter(|pod| !parked.contains(&pod.name));
+    let members: Vec<_> = members.map(|pod| &**pod).collect();
     let forecasts_all = requested.policy.predict_memory == Some(true);
     let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(accepted.len());
     let asked = accepted.iter().zip(questions).enumerate();
@@ -143,7 +146,7 @@ pub(super) fn scaled_signals(
         if signals.iter().any(other) {
             continue;
         }
-        match capacity(signal, *target, members) {
+        match capacity(signal, *target, &members) {
             Some(capacity) => {
                 let scaled = ScaledSignal {
                     is_forecast: scope == ValueScope::Whole
@@ -171,7 +174,7 @@ pub(super) fn scaled_signals(
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
 /// request that is to be used wholly.
-fn capacity(signal: &Signal, target: Target, pods: &[Arc<PodFacts>]) -> Option<PodCapacity> {
+fn capacity(signal: &Signal, target: Target, pods: &[&PodFacts]) -> Option<PodCapacity> {
     let (request, share) = match target {
         Target::Utilization(percent) => (mean_request(pods, signal)?, f64::from(percent) / 100.0),
         Target::AverageValue(milli) | Target::Value(milli) => {
@@ -183,7 +186,7 @@ fn capacity(signal: &Signal, target: Target, pods: &[Arc<PodFacts>]) -> Option<P
 
 /// The mean request of the Pods that stay, of those that request anything, in the base unit of the
 /// signal.
-fn mean_request(pods: &[Arc<PodFacts>], signal: &Signal) -> Option<f64> {
+fn mean_request(pods: &[&PodFacts], signal: &Signal) -> Option<f64> {
     let (resource, container) = signal.resource()?;
     let stay = pods.iter().filter(|pod| !pod.deleted);
     let requests: Vec<_> = stay

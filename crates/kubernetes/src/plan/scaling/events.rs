@@ -183,7 +183,8 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'st
         }
         (METRICS_AVAILABLE, ConditionStatus::False) => (was == Some(ConditionStatus::True))
             .then_some((Severity::Warning, "MetricsUnavailable")),
-        (METRICS_AVAILABLE, ConditionStatus::True) | (_, ConditionStatus::False) => None,
+        (METRICS_AVAILABLE, ConditionStatus::True)
+        | (_, ConditionStatus::False | ConditionStatus::Unknown) => None,
         (kind, ConditionStatus::True) => {
             let reason = warning(kind)?;
             (was != Some(ConditionStatus::True)).then_some((Severity::Warning, reason))

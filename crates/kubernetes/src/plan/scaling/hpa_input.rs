@@ -9,11 +9,11 @@ use super::target_ref::TargetRef;
 use crate::autoscaler::ObservedMetric;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa::{
-    self, Controller, CurrentValue, FeatureGates, HorizontalPodAutoscaler, Memory, MetricSpec,
-    Readings, Scale, Settings, Spec, reconciler,
+    self, Controller, FeatureGates, MetricSpec, Readings, ReplicaCalculator, Scale, Settings, Spec,
+    Tolerances, reconciler,
 };
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{ObjectReference, Signal};
+use evenkeel_core::scaling::signal::{ObjectReference, Signal, Target};
 use evenkeel_core::scaling::tracker::{Reaction, Reconciled};
 
 /// The controller that Kubernetes has by default. It scales to zero where a metric can wake the
@@ -59,6 +59,17 @@ pub struct HpaInput {
     generation: Option<i64>,
 }
 
+/// A value of a metric, with the times that it speaks of: of the oldest of what it was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredValue {
+    /// In thousandths.
+    pub milli: i64,
+    /// The begin of the window that it is the mean of.
+    pub since: Timestamp,
+    /// The end of that window.
+    pub until: Timestamp,
+}
+
 /// What the status of a target says, as far as decisions go on from it.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
@@ -71,15 +82,13 @@ impl HpaInput {
     /// and where the count has changed.
     #[must_use]
     pub fn new(observed: &Observed, mut readings: Readings, told: Told) -> Self {
-        // A selector may select Pods of others, too.
-        for reading in readings.others.values_mut().flatten() {
-            reading.keep_pods(&observed.pods.members);
-        }
-        // Those that wait out of traffic carry none of the load, and are not counted by who decides.
+        // Those that wait out of traffic carry none of the load: neither they nor what is measured of them counts.
         let parked = &observed.profiles.parked;
         let members = observed.pods.members.iter();
         let members = members.filter(|pod| !parked.contains(&pod.name));
         let mut pods: Vec<_> = members.map(|pod| PodFacts::clone(pod)).collect();
+        // A selector may select Pods of others, too.
+        readings.keep_pods(pods.iter().map(|pod| &*pod.name));
         // The order of a listing: that of the index is any.
         pods.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Self {
@@ -93,8 +102,9 @@ impl HpaInput {
         }
     }
 
-    /// The value of one metric in thousandths, as the HPA's algorithm comes to it: of a utilisation the percentage,
-    /// else the mean over the Pods or the whole value, as its target says. `None` where it has none.
+    /// The value of one metric in thousandths, as the HPA's algorithm comes to it, and its times: of a utilisation the
+    /// percentage, else the mean over the Pods or the whole value, as its target says. `None` where it has none; a value for
+    /// the whole needs no Pod.
     #[must_use]
     pub fn value(
         &self,
@@ -102,44 +112,50 @@ impl HpaInput {
         metric: &MetricSpec,
         current: i32,
         now: Timestamp,
-    ) -> Option<i64> {
-        let hpa = HorizontalPodAutoscaler {
-            namespace: target.object().namespace.clone().unwrap_or_default(),
-            name: String::new(),
-            spec: Spec {
-                scale_target: ObjectReference::default(),
-                min_replicas: 1,
-                max_replicas: i32::MAX,
-                metrics: vec![metric.clone()],
-                behavior: None,
-            },
-            status: hpa::Status::default(),
+    ) -> Option<MeasuredValue> {
+        let MetricSpec::Known(signal, wanted) = metric else {
+            return None;
         };
-        let observed = hpa::Observed {
-            scale: Ok(self.scale(target.name(), current)),
+        let object = target.object();
+        let status_replicas = self.staying();
+        let is_whole = matches!(wanted, Some(Target::Value(_)));
+        if status_replicas == 0 && !is_whole {
+            return None;
+        }
+        let calculator = ReplicaCalculator {
+            controller: &CONTROLLER,
+            tolerances: Tolerances::default(),
+            namespace: object.namespace.as_deref().unwrap_or_default(),
+            // Without a Pod nothing is multiplied.
+            spec_replicas: if status_replicas == 0 { 0 } else { current },
+            status_replicas,
+            pods: &self.pods,
             readings: &self.readings,
+            now,
         };
-        let mut memory = Memory::default();
-        let step = hpa::reconcile(&CONTROLLER, &hpa, &observed, &mut memory, now);
-        let outcome = step.written(&mut memory);
-        let value = outcome.status.current_metrics.first()?;
-        value.signal.as_ref()?;
-        let CurrentValue {
-            average_utilization,
-            average_value,
-            value,
-        } = value.current;
-        let percent = average_utilization.map(|percent| i64::from(percent) * 1000);
-        percent.or_else(|| Some(average_value.or(value)?.milli_value()))
+        let proposal = calculator.propose(signal, *wanted).ok()?;
+        let percent = proposal
+            .utilization
+            .map(|percent| i64::from(percent) * 1000);
+        let (since, until) = self.readings.times(signal)?;
+        Some(MeasuredValue {
+            milli: percent.unwrap_or(proposal.value),
+            since,
+            until,
+        })
+    }
+
+    /// The Pods that stay, as the controllers of workloads count.
+    fn staying(&self) -> i32 {
+        let stay = self.pods.iter().filter(|pod| !pod.deleted).count();
+        i32::try_from(stay).unwrap_or(i32::MAX)
     }
 
     /// The target as the algorithm sees it, which computes nothing without a selector.
     fn scale<'a>(&'a self, selector: &'a str, current: i32) -> Scale<'a> {
-        // As the controllers of workloads count.
-        let stay = self.pods.iter().filter(|pod| !pod.deleted).count();
         Scale {
             spec_replicas: current,
-            status_replicas: i32::try_from(stay).unwrap_or(i32::MAX),
+            status_replicas: self.staying(),
             // The Pods are those of the workload by their owners, and there is no other selector.
             selector,
             pods: Ok(&self.pods),

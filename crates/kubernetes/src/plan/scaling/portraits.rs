@@ -9,7 +9,7 @@ use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::portrait::Provided;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::stability::{Checker, ErrorRate, Hold, MetricBound, PodsReady};
-use evenkeel_core::scaling::stages::{Change, StagedBehavior};
+use evenkeel_core::scaling::stages::{Change, Reached, StagedBehavior};
 use evenkeel_core::scaling::{Check, PortraitInput, ReplicaCounts, Speaker};
 
 /// The portraits of a target, with what is under way.
@@ -22,12 +22,14 @@ pub struct TargetPortraits {
     pub behavior: StagedBehavior,
     /// The counts that are written in the cluster at present.
     pub counts: ReplicaCounts,
+    /// What has come of them by the IHPA's own ReplicaProfile, where that sets the count.
+    pub reached: Option<Reached>,
     /// The part that a ReplicaProfile of the IHPA's has in it.
     pub profile: ProfileRole,
     /// The change that is under way.
     pub change: Option<Change>,
     /// What failed checks hold.
-    pub hold: Option<Hold>,
+    pub holds: Vec<Hold>,
     /// The moment in the user's request to go on.
     pub resume: Option<Timestamp>,
     pub checks: Vec<TargetCheck>,
@@ -107,7 +109,7 @@ impl TargetPortraits {
     /// True while a change is under way, or held: only then a check has something to say.
     #[must_use]
     pub const fn are_checked(&self) -> bool {
-        self.change.is_some() || self.hold.is_some()
+        self.change.is_some() || !self.holds.is_empty()
     }
 
     /// The signals that its checks read at present, each with its question.
@@ -125,9 +127,10 @@ impl TargetPortraits {
             predictive: self.predictive.as_ref(),
             behavior: &self.behavior,
             counts: self.counts,
+            reached: self.reached,
             change: self.change.as_ref(),
             checks,
-            hold: self.hold.as_ref(),
+            holds: &self.holds,
             resume: self.resume,
             told: self.told,
             generation: self.generation,

@@ -52,7 +52,8 @@ impl Named {
                 value: Arc::new(sample),
                 fetched_at: timestamp,
             }),
-            error: None,
+            failed: None,
+            look_back: SignedDuration::ZERO,
         };
         self.readings = [(query.clone(), reading)].into_iter().collect();
     }

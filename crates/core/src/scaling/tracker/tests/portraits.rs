@@ -20,7 +20,7 @@ struct Staged {
     predictive: Option<Speaker>,
     behavior: StagedBehavior,
     change: Option<Change>,
-    hold: Option<crate::scaling::stability::Hold>,
+    holds: Vec<crate::scaling::stability::Hold>,
     checks: Vec<Check>,
     resume: Option<Timestamp>,
     told: Option<i32>,
@@ -61,7 +61,7 @@ impl Staged {
             predictive: None,
             behavior: StagedBehavior::default(),
             change: None,
-            hold: None,
+            holds: Vec::new(),
             checks: Vec::new(),
             resume: None,
             told: None,
@@ -73,7 +73,7 @@ impl Staged {
         let report = self.only_tick(tick);
         let portrayed = report.portrayed.as_ref().unwrap();
         self.change = portrayed.staged.change;
-        self.hold.clone_from(&portrayed.decided.hold);
+        self.holds.clone_from(&portrayed.decided.holds);
         self.run.current = report.decision.replicas;
         self.told = Some(report.decision.replicas);
         report
@@ -86,9 +86,10 @@ impl Staged {
             predictive: self.predictive.as_ref(),
             behavior: &self.behavior,
             counts: ReplicaCounts::all_online(self.run.current),
+            reached: None,
             change: self.change.as_ref(),
             checks: &self.checks,
-            hold: self.hold.as_ref(),
+            holds: &self.holds,
             resume: self.resume,
             told: self.told,
             generation: None,
@@ -193,6 +194,7 @@ fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
                 },
                 reading: Some(Reading {
                     milli,
+                    since: time(tick),
                     at: time(tick),
                 }),
             }],

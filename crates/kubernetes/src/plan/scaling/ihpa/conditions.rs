@@ -138,21 +138,21 @@ fn progressing(portrayed: &Portrayed) -> Condition {
     )
 }
 
-/// It does not hold where a check holds a change.
+/// It does not hold where a check holds a change, and is not known while one does not know.
 fn stable(portrayed: &Portrayed) -> Option<Condition> {
     let decided = &portrayed.decided;
-    if let Some(hold) = &decided.hold {
+    if let Some(hold) = decided.holds.first() {
         let message = excerpt(&decided.reason, LONGEST);
         return Some(Condition::new(STABLE, false, hold.action.word(), message));
     }
     let has_checks = !portrayed.checked.is_empty();
     has_checks.then(|| {
-        let message = if decided.reason.is_empty() {
-            "every stability check passes".to_owned()
-        } else {
-            excerpt(&decided.reason, LONGEST)
-        };
-        Condition::new(STABLE, true, "Checked", message)
+        if decided.reason.is_empty() {
+            let message = "every stability check passes".to_owned();
+            return Condition::new(STABLE, true, "Checked", message);
+        }
+        let message = excerpt(&decided.reason, LONGEST);
+        Condition::new(STABLE, ConditionStatus::Unknown, "ChecksUnknown", message)
     })
 }
 

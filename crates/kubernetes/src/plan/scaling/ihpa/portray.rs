@@ -4,11 +4,12 @@ use jiff::Timestamp;
 
 use super::conditions::{SCALED_TO_ZERO, SCALING_ACTIVE};
 use super::given::given;
-use crate::ihpa::{CheckedIhpa, GrayStatus, HoldStatus, IhpaStatus};
+use crate::ihpa::{CheckedIhpa, GrayStatus, IhpaStatus, StabilityStatus};
 use crate::plan::scaling::ihpa_memory::IhpaMemory;
 use crate::plan::scaling::memory::PlanMemory;
 use crate::plan::scaling::observed::Observed;
 use crate::plan::scaling::targets::Resolved;
+use evenkeel_core::scaling::ReplicaCounts;
 
 /// The status of the tick before: that which was planned here, or else that which the object has.
 pub(super) fn before<'a>(
@@ -44,9 +45,19 @@ pub fn portray(
     let Some(held) = held else { return };
     portraits.change = held.gray.as_ref().map(GrayStatus::change);
     let stability = held.stability.as_ref();
-    portraits.hold = stability.and_then(|one| one.hold.as_ref().and_then(HoldStatus::hold));
+    portraits.holds = stability.map(StabilityStatus::holds).unwrap_or_default();
     portraits.told = held.desired.map(|desired| desired.online_replicas);
-    portraits.rests_at_zero = rests_at_zero(&held, portraits.counts.total());
+    let workload = observed.workload.as_ref();
+    let rests = workload.is_some_and(|workload| rests_at_zero(&held, workload.replicas));
+    portraits.rests_at_zero = rests;
+    if rests {
+        // Whatever a profile says: it is not followed meanwhile.
+        portraits.counts = ReplicaCounts::default();
+        (portraits.reached, portraits.change) = (None, None);
+    }
+    if let Some(target) = resolved.target.as_mut().filter(|_| rests) {
+        target.current = 0;
+    }
 }
 
 /// True for a count of 0 that the user has set by hand, which switches scaling off as it does an HPA: there were replicas

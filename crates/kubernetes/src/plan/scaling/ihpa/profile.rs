@@ -53,6 +53,10 @@ pub(super) fn writes(
         let own = own.filter(|_| is_paused);
         return own.and_then(pause).into_iter().collect();
     };
+    // It leaves the user's 0 alone as well, until there is a replica again.
+    if portraits.rests_at_zero {
+        return Vec::new();
+    }
     match (portraits.profile, own) {
         (ProfileRole::SetsCount, own) => {
             let counts = report.and_then(|report| report.portrayed.as_deref());

@@ -134,8 +134,10 @@ fn stability(
     before: &IhpaStatus,
     now: Timestamp,
 ) -> Option<StabilityStatus> {
-    let hold = portrayed.decided.hold.as_ref().map(HoldStatus::from);
-    if portrayed.checked.is_empty() && hold.is_none() {
+    let holds: Vec<_> = (portrayed.decided.holds.iter())
+        .map(HoldStatus::from)
+        .collect();
+    if portrayed.checked.is_empty() && holds.is_empty() {
         return None;
     }
     let known = before.stability.as_ref();
@@ -151,7 +153,7 @@ fn stability(
         }
     });
     Some(StabilityStatus {
-        hold,
+        holds,
         checkers: checkers.collect(),
     })
 }

@@ -37,6 +37,8 @@ struct World {
     portrait: Option<Value>,
     profiles: Vec<Value>,
     settings: Settings,
+    /// The Pods that its profile does not take out of traffic, and why not.
+    staying: Option<(i64, &'static str)>,
     replicas: i32,
     tracker: Tracker,
     memory: PlanMemory,
@@ -57,6 +59,7 @@ impl World {
             portrait: None,
             profiles: Vec::new(),
             settings: Settings::default(),
+            staying: None,
             replicas: 3,
             tracker: Tracker::default(),
             memory: PlanMemory::default(),
@@ -115,12 +118,24 @@ impl World {
             }
             Operation::Merge(_) => panic!("{operation:?}"),
         }
-        if let Some(own) = self.profiles.last() {
-            let count = |field: &str| own["spec"][field].as_i64().unwrap();
-            let total =
-                count("onlineReplicas") + count("cutoffReplicas") + count("standbyReplicas");
-            self.replicas = i32::try_from(total).unwrap();
-        }
+        self.follow_profile();
+    }
+
+    /// What the controller of profiles makes of the counts.
+    fn follow_profile(&mut self) {
+        let Some(own) = self.profiles.last_mut() else {
+            return;
+        };
+        let count = |field: &str| own["spec"][field].as_i64().unwrap();
+        let online = count("onlineReplicas");
+        let total = online + count("cutoffReplicas") + count("standbyReplicas");
+        self.replicas = i32::try_from(total).unwrap();
+        let staying = self.staying.filter(|(staying, _)| *staying > online);
+        let ready = staying.map_or(online, |(staying, _)| staying.min(total));
+        let reason = staying.map_or("AsWanted", |(_, reason)| reason);
+        own["status"] = json!({"readyReplicas": ready, "conditions": [{"type": "Ensured",
+            "status": "True", "reason": reason, "message": "",
+            "lastTransitionTime": "2027-01-15T08:00:00Z"}]});
     }
 
     /// The counts of the profile.
@@ -401,6 +416,88 @@ fn pods_wait_out_of_traffic_by_a_profile_of_its_own_and_are_taken_first_again() 
     want(&mut world, 5);
     let down = [(8, 0, 0), (6, 0, 2), (5, 0, 3), (5, 0, 0)];
     assert_eq!(course(&mut world), down);
+}
+
+/// The harm: a 0 of the user's was undone where a profile sets the count.
+#[test]
+fn a_zero_of_the_users_is_left_alone_where_a_profile_sets_the_count() {
+    let mut world = parking(8, "Cutoff");
+    world.tick();
+    world.tick();
+    world.replicas = 0;
+    for _ in 0..24 {
+        let (_, writes) = world.tick();
+        assert!(
+            writes
+                .iter()
+                .all(|write| write.purpose != Purpose::ScalingReplicas)
+        );
+    }
+    assert_eq!((world.replicas, world.profiled()), (0, Some((8, 0, 0))));
+    assert_eq!(
+        world.condition("ScalingActive"),
+        Some((false, "ScaledToZero".to_owned()))
+    );
+    world.replicas = 1;
+    want(&mut world, 9);
+    world.tick();
+    assert_eq!(world.replicas, 9);
+}
+
+/// The harm: Pods that the profile had not cut off were observed, and deleted with those that it had.
+#[test]
+fn what_the_profile_refuses_to_cut_off_is_named_and_not_deleted_before_it_was_cut_off() {
+    let mut world = parking(8, "Cutoff");
+    world.ihpa["spec"]["behavior"]["scaleDown"]["grayStrategy"]["changeCount"] = json!(4);
+    world.tick();
+    (world.staying, world.now) = (Some((6, "MaxUnavailable")), world.now + 600);
+    want(&mut world, 4);
+    world.tick();
+    assert_eq!(world.profiled(), Some((4, 4, 0)));
+    world.tick();
+    assert_eq!(
+        world.condition("ScalingLimited"),
+        Some((true, "MaxUnavailable".to_owned()))
+    );
+    let gray = world.status().gray.unwrap();
+    assert_eq!(
+        (gray.phase.as_str(), gray.progress.as_str()),
+        ("Stepping", "Pending")
+    );
+    assert_eq!(course(&mut world)[1..3], [(6, 2, 0), (6, 0, 0)]);
+    world.staying = None;
+    world.follow_profile();
+    let rest = course(&mut world);
+    assert_eq!(rest.last(), Some(&(4, 0, 0)), "{rest:?}");
+}
+
+#[test]
+fn a_change_that_is_done_is_told_until_its_interval_is_over_and_finished_once() {
+    let mut world = World::new(&[constant(4)]);
+    world.ihpa["spec"]["behavior"] = json!({"scaleUp": {"grayStrategy": {"grayState": "Online",
+        "changePercent": 100, "changeIntervalSeconds": 60}}});
+    world.tick();
+    let gray = world.status().gray.unwrap();
+    assert_eq!(
+        (gray.phase.as_str(), gray.progress.as_str()),
+        ("Settled", "Finished")
+    );
+    assert!(!world.condition("GrayProgressing").unwrap().0);
+    want(&mut world, 9);
+    world.tick();
+    assert_eq!(world.replicas, 4, "it goes on with the change before");
+    assert!(world.condition("GrayProgressing").unwrap().0);
+    for _ in 0..3 {
+        (world.memory, world.tracker) = (PlanMemory::default(), Tracker::default());
+        world.tick();
+    }
+    assert_eq!(world.replicas, 9);
+    for _ in 0..8 {
+        world.tick();
+    }
+    assert_eq!(world.status().gray, None);
+    let finished = world.told.iter().filter(|one| *one == "ChangeFinished");
+    assert_eq!(finished.count(), 1, "{:?}", world.told);
 }
 
 #[test]

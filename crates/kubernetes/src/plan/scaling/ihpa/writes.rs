@@ -5,7 +5,7 @@ use super::events::{Told, of_count, of_portraits, of_stages};
 use super::portray::before;
 use super::profile;
 use super::status::{Surroundings, is_due, status};
-use crate::ihpa::{CheckedIhpa, IhpaStatus};
+use crate::ihpa::{CheckedIhpa, GrayStatus, IhpaStatus};
 use crate::kinds::Kind;
 use crate::plan::scaling::beside::{left_behind, told_beside};
 use crate::plan::scaling::bounds::FloorChange;
@@ -134,7 +134,11 @@ impl<'a> Ticked<'a> {
         events.conditions(Some(&previous), told);
         let acts = resolved.mode == Mode::Direct;
         let staged = self.portrayed.filter(|_| acts);
-        let was_under_way = self.known.gray.is_some();
+        let was_under_way = self
+            .known
+            .gray
+            .as_ref()
+            .is_some_and(GrayStatus::is_under_way);
         let staged = staged.map(|one| of_stages(one, was_under_way));
         let portraits = of_portraits(&self.known.conditions, &told.conditions);
         for Told {

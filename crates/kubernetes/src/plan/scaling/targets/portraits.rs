@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use super::Rules;
-use crate::ihpa::{CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source};
+use crate::ihpa::{
+    CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source, StabilityStatus,
+};
 use crate::plan::scaling::capacity::{TargetMetrics, scaled_signals, target_metrics};
 use crate::plan::scaling::hpa_input;
 use crate::plan::scaling::observed_profiles::is_about;
@@ -15,10 +17,10 @@ use crate::plan::scaling::problem::{NoProfile, Problem};
 use crate::plan::scaling::query;
 use crate::plan::scaling::target::{Target, TargetReaction};
 use crate::plan::scaling::traffic;
-use crate::replica_profile::PROFILED;
+use crate::replica_profile::{PROFILED, ReplicaProfileStatus};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::stages::{Park, StagedBehavior};
+use evenkeel_core::scaling::stages::{Park, Reached, StagedBehavior};
 use evenkeel_core::scaling::{Mode, ReplicaCounts, Speaker};
 
 impl Rules<'_> {
@@ -105,7 +107,6 @@ impl Rules<'_> {
         let status = ihpa.object.status.as_ref();
         let gray = status.and_then(|status| status.gray.as_ref());
         let stability = status.and_then(|status| status.stability.as_ref());
-        let hold = stability.and_then(|stability| stability.hold.as_ref());
         let desired = status.and_then(|status| status.desired);
         let workload = self.observed.workload.as_ref();
         let by = |is: fn(&Source) -> bool| {
@@ -119,9 +120,10 @@ impl Rules<'_> {
             predictive: by(|source| matches!(source, Source::Predictive(_))),
             behavior,
             counts,
+            reached: self.reached(ihpa, profile),
             profile,
             change: gray.map(crate::ihpa::GrayStatus::change),
-            hold: hold.and_then(crate::ihpa::HoldStatus::hold),
+            holds: stability.map(StabilityStatus::holds).unwrap_or_default(),
             resume,
             checks: rules.checks.iter().map(|check| self.check(check)).collect(),
             told: desired.map(|desired| desired.online_replicas),
@@ -175,6 +177,22 @@ impl Rules<'_> {
         let own = own
             .filter(|own| role == ProfileRole::SetsCount && is_about(own, &self.observed.target));
         own?.rules().ok().map(|rules| rules.wanted)
+    }
+
+    /// What has come of the counts of that profile; nobody has told while its status is of other counts, or there is none.
+    fn reached(&self, ihpa: &CheckedIhpa, role: ProfileRole) -> Option<Reached> {
+        if role != ProfileRole::SetsCount {
+            return None;
+        }
+        let own = self.observed.profiles.own(ihpa);
+        let object = own.map(|own| &own.object);
+        let generation = object.and_then(|object| object.metadata.generation);
+        let status = object.and_then(|object| object.status.as_ref());
+        let status = status.filter(|status| status.observed_generation == generation);
+        Some(Reached {
+            online: status.and_then(|status| status.ready_replicas),
+            refused: status.and_then(ReplicaProfileStatus::staying),
+        })
     }
 
     /// A ReplicaProfile that is not the IHPA's and in its way, where anybody follows it.

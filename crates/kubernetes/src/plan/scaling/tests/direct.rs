@@ -7,7 +7,9 @@ use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
 use evenkeel_core::scaling::pod::Requests;
-use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics, PodSample};
+use evenkeel_core::scaling::sample::{
+    ContainerMetrics, Measurement, PodMetrics, PodSample, ValueSample,
+};
 use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Target as Value_};
 use evenkeel_core::scaling::tracker::{Reaction, Tracker};
 
@@ -422,6 +424,92 @@ fn values_of_the_pods_of_others_count_for_nobody() {
     let expected = Reading::Pods(["web-0", "web-3"].map(sample).to_vec());
     assert!(kept.contains(&&Ok(expected)), "{kept:?}");
     assert!(kept.contains(&&Err("no answer".to_owned())), "{kept:?}");
+}
+
+/// The harm: what Pods use that wait out of traffic was in the mean of those that take it, which hid their overload.
+#[test]
+fn what_pods_use_that_wait_out_of_traffic_is_in_no_mean() {
+    let mut world = direct();
+    world.started();
+    let mut observed = world.observed();
+    let parked = ["web-2", "web-3"];
+    observed.profiles.parked = Arc::new(parked.map(str::to_owned).into());
+    let used = |pod: &str| if parked.contains(&pod) { 0 } else { 200 };
+    let mut readings = readings(&observed, Some(0), at(0));
+    for pod in readings.resource.iter_mut().flatten() {
+        let millicores = used(&pod.pod);
+        pod.containers[0].usage = [(ResourceName::Cpu, millicores)].into_iter().collect();
+    }
+    let requests = Signal::Pods(MetricIdentifier::named("requests"));
+    let samples = observed.pods.members.iter().map(|pod| PodSample {
+        pod: pod.name.clone(),
+        measurement: Measurement {
+            timestamp: at(0),
+            window: SignedDuration::from_secs(30),
+            value: used(&pod.name),
+        },
+    });
+    let reading = Reading::Pods(samples.collect());
+    readings.others.insert(requests.clone(), Ok(reading));
+    let measured = HpaInput::new(&observed, readings, Told::default());
+    for signal in [Signal::CPU, requests] {
+        let metric = MetricSpec::new(signal, Value_::AverageValue(100));
+        let mean = measured.value(&observed.target, &metric, 2, at(0));
+        let found = mean.map(|mean| (mean.milli, mean.since, mean.until));
+        assert_eq!(found, Some((200, at(-30), at(0))), "{metric:?}");
+    }
+}
+
+/// The harm: what was rolled back to 0 was never measured again, and stayed there.
+#[test]
+fn a_value_for_the_whole_is_known_without_a_pod_and_one_for_each_is_not() {
+    let mut world = direct();
+    world.started();
+    let mut observed = world.observed();
+    observed.pods.members.clear();
+    let signal = Signal::PromQl(PromQl::own("sum(errors)"));
+    let sample = ValueSample {
+        timestamp: at(-5),
+        value: 2500,
+    };
+    let reading = Reading::Series(vec![sample]);
+    let readings = Readings {
+        others: [(signal.clone(), Ok(reading))].into_iter().collect(),
+        ..Readings::default()
+    };
+    let measured = HpaInput::new(&observed, readings, Told::default());
+    let value = |target| {
+        let metric = MetricSpec::new(signal.clone(), target);
+        let value = measured.value(&observed.target, &metric, 0, at(0))?;
+        Some((value.milli, value.since))
+    };
+    assert_eq!(value(Value_::Value(1000)), Some((2500, at(-5))));
+    assert_eq!(value(Value_::AverageValue(1000)), None);
+}
+
+/// The harm: halved requests of Pods on standby made all of them look smaller, so that more were asked for, which took them
+/// off standby again.
+#[test]
+fn what_pods_on_standby_ask_for_is_in_no_mean() {
+    let mut world = direct();
+    world.started();
+    let mut observed = world.observed();
+    let request = |observed: &Observed| {
+        let resolved = resolve(observed, false, &settings(), None, at(0));
+        resolved.target.unwrap().signals[0].capacity.request()
+    };
+    let whole = request(&observed);
+    for member in observed.pods.members.iter_mut().skip(2) {
+        let mut pod = PodFacts::clone(member);
+        for container in &mut pod.containers {
+            container.requests = [(ResourceName::Cpu, 1)].into_iter().collect();
+        }
+        *member = Arc::new(pod);
+    }
+    assert!(request(&observed) < whole);
+    let parked = ["web-2", "web-3"].map(str::to_owned);
+    observed.profiles.parked = Arc::new(parked.into());
+    assert!((request(&observed) - whole).abs() < 1e-9);
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! What is learned for stability checks.
+
+use super::*;
+use crate::controller::scaling::targets::checks;
+use crate::metrics::Failed;
+use evenkeel_core::scaling::Evidence;
+use evenkeel_core::scaling::stability::Reading as Told;
+use evenkeel_kubernetes::ihpa::CheckedIhpa;
+use evenkeel_kubernetes::metric_query::MetricSubject;
+use evenkeel_kubernetes::plan::scaling::{HpaInput, Question, Subject, resolve};
+
+/// A Deployment whose IHPA checks the share of its requests that fail.
+fn checked() -> Observed {
+    let ihpa = json!({
+        "metadata": {"name": "a", "namespace": "shop", "uid": "i", "resourceVersion": "1"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"},
+            "minReplicas": 1, "maxReplicas": 10,
+            "portraitProviders": [
+                {"type": "Static", "priority": 1, "static": {"replicas": 4}}],
+            "stabilityCheckers": [{"type": "ErrorRate", "name": "errors",
+                "stabilizationAction": "Rollback",
+                "errorRate": {"errors": "sum(errors)", "requests": "sum(requests)",
+                    "maxPercent": "1%"}}]},
+        "status": {"gray": {"grayPercent": 50, "lastUpdateTime": second(0).to_string(),
+            "from": {"onlineReplicas": 1}, "toReplicas": 4, "onlineReplicas": 2,
+            "phase": "Stepping"}},
+    });
+    let ihpa = serde_json::from_value(ihpa).unwrap();
+    Observed {
+        autoscaler: None,
+        ihpa: Some(Arc::new(CheckedIhpa::new(Arc::new(ihpa), None))),
+        ..observed("a", "direct")
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        queries: Queries::Any,
+        ..Settings::default()
+    }
+}
+
+/// What is learned of the errors and of all requests at 60 s, from these answers to the two queries.
+fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Option<Told>) {
+    let (observed, now) = (checked(), second(60));
+    let resolved = resolve(&observed, false, &settings(), None, now);
+    let target = resolved.target.unwrap();
+    let portraits = target.portraits.as_deref().unwrap();
+    let Subject::Errors { questions, .. } = &portraits.checks[0].subjects[0] else {
+        panic!("{:?}", portraits.checks);
+    };
+    let [Question::Asked(of_errors), Question::Asked(of_requests)] = questions else {
+        panic!("{questions:?}");
+    };
+    assert!(matches!(of_errors.subject, MetricSubject::PromQl(_)));
+    let answers = [(of_errors.clone(), errors), (of_requests.clone(), requests)];
+    let signals: SignalReadings = answers.into_iter().collect();
+    let traces = Traces::default();
+    let tick = Tick {
+        balances_scale_in: false,
+        now,
+        settings: settings(),
+        shared: &Shared::default(),
+        sample: None,
+        decides: true,
+        plans: &Plans::Decisions("pod-a".to_owned()),
+        crons: &[],
+        signals: &signals,
+        has_past: false,
+        traces: &traces,
+        serves: false,
+    };
+    let readings =
+        crate::controller::scaling::targets::signal_answers::readings(&observed, &target, &tick);
+    let told = evenkeel_kubernetes::plan::scaling::Told::default();
+    let measured = HpaInput::new(&observed, readings, told);
+    let checks = checks::learned(&observed, portraits, Some(&measured), &tick);
+    match &checks[0].evidence[0] {
+        Evidence::Errors {
+            errors, requests, ..
+        } => (*errors, *requests),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An answer of so much at a second.
+fn answer(value: i64, at: i64) -> SignalReading {
+    let timestamp = second(at);
+    let sample = ValueSample { timestamp, value };
+    SignalReading {
+        answer: Some(Entry {
+            value: Arc::new(Reading::Series(vec![sample])),
+            fetched_at: timestamp,
+        }),
+        failed: None,
+        look_back: SignedDuration::from_secs(20),
+    }
+}
+
+fn failed(error: MetricsError, at: i64) -> SignalReading {
+    SignalReading {
+        answer: None,
+        failed: Some(Failed {
+            error: Arc::new(error),
+            attempted_at: second(at),
+        }),
+        look_back: SignedDuration::from_secs(20),
+    }
+}
+
+fn told(milli: i64, at: i64) -> Option<Told> {
+    let (since, at) = (second(at - 20), second(at));
+    Some(Told { milli, since, at })
+}
+
+/// The harm: where no request has failed yet there is no series of those that do, and the check never knew.
+#[test]
+fn an_answer_without_a_series_is_no_error_and_no_answer_is_not_known() {
+    let empty = || failed(MetricsError::SeriesCount { given: 0 }, 55);
+    assert_eq!(
+        learned(answer(2000, 50), answer(9000, 51)),
+        (told(2000, 50), told(9000, 51))
+    );
+    assert_eq!(
+        learned(empty(), answer(9000, 51)),
+        (told(0, 55), told(9000, 51))
+    );
+    let gone = SignalReading {
+        failed: empty().failed,
+        ..answer(2000, 30)
+    };
+    assert_eq!(learned(gone, empty()), (told(0, 55), None));
+    let down = SignalReading {
+        failed: failed(MetricsError::Timeout, 55).failed,
+        ..answer(2000, 30)
+    };
+    assert_eq!(
+        learned(down, answer(9000, 51)),
+        (told(2000, 30), told(9000, 51))
+    );
+    let down = failed(MetricsError::Timeout, 55);
+    assert_eq!(learned(down, answer(9000, 51)), (None, told(9000, 51)));
+}
