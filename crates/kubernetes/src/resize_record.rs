@@ -97,6 +97,7 @@ impl ResizeRecord {
         for values in [&mut self.original, &mut self.from, &mut self.to] {
             values.retain(|name, _| is_there(name));
         }
+        self.marks.lacked.retain(|name| is_there(name));
         self
     }
 

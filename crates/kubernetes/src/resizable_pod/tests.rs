@@ -142,14 +142,16 @@ fn endless_records_are_neither_read_nor_kept() {
         let mut original = names(others);
         original["app"] = burstable();
         let record = json!({"by": "tuning", "original": original, "from": {"app": burstable()},
-            "to": {"app": burstable()}, "at": "2026-01-01T00:00:00Z"});
+            "to": {"app": burstable()}, "at": "2026-01-01T00:00:00Z",
+            "marks": {"lacked": names(others).as_object().unwrap().keys().collect::<Vec<_>>()}});
         let mut pod = running(&burstable());
         pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
         of(pod)
     };
-    let short = annotated(2_000).record.unwrap().unwrap();
+    let short = annotated(1_500).record.unwrap().unwrap();
     let kept: Vec<_> = short.original.keys().map(|name| &**name).collect();
     assert_eq!(kept, ["app"], "the Pod has no other container");
+    assert!(short.marks.lacked.is_empty());
     let long = annotated(25_000);
     assert_eq!(long.record, Some(Err(RefusedRecord::Unreadable)));
     assert!(
