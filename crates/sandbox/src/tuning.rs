@@ -32,7 +32,7 @@ pub struct Outcome {
     pub throttled_share: f64,
     /// The share of what it wanted that it did not get.
     pub unserved_share: f64,
-    /// The times that it began to want more memory than it may have.
+    /// The steps in which it wanted more memory than it may have: what is started again is killed again.
     pub oom_kills: usize,
     /// Changes of its limit.
     pub resizes: usize,
@@ -49,7 +49,6 @@ pub fn run(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, margin: f64) -> 
     let mut at = wanted.start;
     let mut figures = Figures::default();
     let mut limits = Vec::with_capacity(wanted.values.len());
-    let mut was_killed = false;
     for (number, &value) in wanted.values.iter().enumerate() {
         let is_short = value > limit.as_f64();
         let used = value.min(limit.as_f64());
@@ -57,9 +56,8 @@ pub fn run(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, margin: f64) -> 
         limits.push(limit.as_f64());
         if number >= wanted.skipped {
             figures.take(value, used, limit.as_f64());
-            figures.oom_kills += usize::from(killed && !was_killed);
+            figures.oom_kills += usize::from(killed);
         }
-        was_killed = killed;
         at = at.checked_add(wanted.step).unwrap_or(Timestamp::MAX);
         tuner.see(at, Amount::from_f64(used), killed);
         let next = tuner.limit(at, limit).max(Amount::new(1));

@@ -45,8 +45,8 @@ Files are `timestamp,value` of any unit: each is scaled to a mean of one core, o
 lies on a line between its samples. Limits begin at twice the highest value of the first day, which is not
 counted. A container is looked at alone, on a node with room, as one of a Guaranteed Pod: its request moves
 with its limit. Processor time that a limit holds back is lost; a container that wants more memory than its
-limit is killed, once for each time that it begins to. Ways: fixed (the limit that it begins with), thesis
-([CLBP] (4.18) and (4.19) alone), vpa (the recommender of the Vertical Pod Autoscaler, applied in place),
+limit is killed, in each step in which it does, and is not measured then. Ways: fixed (the limit that it begins with), thesis
+([CLBP] (4.18) and (4.19) alone), vpa (recommender and updater of the Vertical Pod Autoscaler, in place),
 evenkeel. SLACK is what was allowed beside what was used, as a share of it; columns after AT EQUAL SLACK are of
 the same way with its limits scaled until its slack is Evenkeel's.";
 

@@ -46,14 +46,25 @@ fn a_fixed_limit_leaves_what_it_leaves() {
 
 #[test]
 fn evenkeel_follows_a_day_without_holding_anything_back() {
-    for resource in TunedResource::ALL {
-        let wanted = waves(resource);
-        let outcome = run(&wanted, PolicyName::Evenkeel, RHYTHM, 1.0);
-        let fixed = run(&wanted, PolicyName::Fixed, RHYTHM, 1.0);
-        assert!(outcome.slack < 0.3 && fixed.slack > 1.5, "{outcome:?}");
-        assert!(outcome.unserved_share < 0.01, "{outcome:?}");
-        assert!(outcome.resizes > 10);
-    }
+    let wanted = waves(TunedResource::Cpu);
+    let outcome = run(&wanted, PolicyName::Evenkeel, RHYTHM, 1.0);
+    let fixed = run(&wanted, PolicyName::Fixed, RHYTHM, 1.0);
+    assert!(outcome.slack < 0.3 && fixed.slack > 1.5, "{outcome:?}");
+    assert!(outcome.unserved_share < 0.01, "{outcome:?}");
+    assert!(outcome.resizes > 10);
+}
+
+#[test]
+fn memory_that_jumps_by_more_than_what_is_kept_free_is_killed_once_and_left_alone() {
+    let wanted = Wanted {
+        skipped: 0,
+        ..waves(TunedResource::Memory)
+    };
+    let outcome = run(&wanted, PolicyName::Evenkeel, RHYTHM, 1.0);
+    assert_eq!(outcome.oom_kills, 1);
+    assert!(*outcome.limits.last().unwrap() >= wanted.limit.as_f64());
+    let thesis = run(&wanted, PolicyName::Thesis, RHYTHM, 1.0);
+    assert!(thesis.oom_kills > 1);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::namespace_policy::NamespacePolicy;
 use crate::plan::scaling::observed::Pods;
 use crate::plan::scaling::target_ref::TargetRef;
 use crate::plan::scaling::{Queries, Settings, resolve};
+use crate::plan::write::Operation;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
 use crate::workload::Workload;
