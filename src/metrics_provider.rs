@@ -14,6 +14,7 @@ mod past;
 mod pod_callers;
 mod provider;
 mod routes;
+mod sending;
 mod settings;
 
 pub use grpc::{Callers, GrpcService, messages};

@@ -4,11 +4,9 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use evenkeel_core::scaling::cron::Agenda;
 use evenkeel_kubernetes::ihpa::{IhpaSpec, Source, check};
-use evenkeel_kubernetes::portrait_data::read_result;
+use evenkeel_kubernetes::portrait_data::{ResultData, read_result};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
@@ -28,9 +26,12 @@ fuzz_target!(|text: &str| {
             }
         }
     }
-    let data = [("type", "TimeSeries"), ("expireTime", expires), ("timeSeries", series)];
-    let data = data.map(|(key, text)| (key.to_owned(), text.to_owned()));
-    if let Ok(data) = read_result(&BTreeMap::from(data))
+    let data = ResultData {
+        kind: Some("TimeSeries".to_owned()),
+        expire_time: Some(expires.to_owned()),
+        time_series: Some(series.to_owned()),
+    };
+    if let Ok(data) = read_result(&data)
         && let Ok(portrait) = data.check("data")
     {
         let value = portrait.at(&mut Agenda::default(), at).value();

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use checked::CheckedObjects;
+use checked::{CheckedObjects, Opted};
 use custom_kinds::CustomKinds;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
@@ -73,11 +73,14 @@ pub enum ScalingObject {
     HorizontalPortrait(Arc<HorizontalPortrait>),
 }
 
-/// The autoscalers by portraits, and the portraits that others make, of namespaces that have opted in.
+/// The autoscalers by portraits, and the portraits that others make.
 #[derive(Debug, Clone, Default)]
 pub struct PortraitObjects {
+    /// Those of namespaces that have opted in.
     pub ihpas: Vec<Arc<CheckedIhpa>>,
     pub portraits: Vec<Arc<CheckedHorizontalPortrait>>,
+    /// The outlines of HorizontalPortraits with a job in all other namespaces.
+    pub outlines: Vec<Arc<HorizontalPortrait>>,
 }
 
 impl ScalingObject {
@@ -162,6 +165,12 @@ impl Store {
         known.then(|| PortraitObjects {
             ihpas: self.ihpas.checked().cloned().collect(),
             portraits: self.portraits.checked().cloned().collect(),
+            outlines: {
+                let all = self.portraits.outlines();
+                all.filter(|one| one.spec.portrait.external_job().is_some())
+                    .cloned()
+                    .collect()
+            },
         })
     }
 
@@ -185,8 +194,8 @@ impl Store {
         object.drop_copies();
         let metadata = object.metadata();
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
-        let has_opted_in = self.has_opted_in(metadata.namespace.as_deref().unwrap_or_default());
-        let told = if has_opted_in {
+        let opted = self.opted(metadata.namespace.as_deref().unwrap_or_default());
+        let told = if opted == Opted::In {
             object.warnings().collect()
         } else {
             Vec::new()
@@ -203,10 +212,10 @@ impl Store {
             ScalingObject::ScaledObject(scaled_object) => {
                 self.scaled_objects.insert(key, scaled_object);
             }
-            ScalingObject::CronHpa(cron) => self.crons.apply(key, cron, has_opted_in),
-            ScalingObject::Ihpa(ihpa) => self.ihpas.apply(key, ihpa, has_opted_in),
+            ScalingObject::CronHpa(cron) => self.crons.apply(key, &cron, opted),
+            ScalingObject::Ihpa(ihpa) => self.ihpas.apply(key, &ihpa, opted),
             ScalingObject::HorizontalPortrait(portrait) => {
-                self.portraits.apply(key, portrait, has_opted_in);
+                self.portraits.apply(key, &portrait, opted);
             }
         }
         told
@@ -254,14 +263,15 @@ impl Store {
         name: &str,
         policy: &Arc<NamespacePolicy>,
     ) -> Vec<AnnotationWarning> {
-        let before = self.has_opted_in(name);
+        let before = self.opted(name);
         self.namespaces.insert(name.into(), Arc::clone(policy));
-        if before != policy.enabled {
-            self.crons.check(name, policy.enabled);
-            self.ihpas.check(name, policy.enabled);
-            self.portraits.check(name, policy.enabled);
+        let opted = self.opted(name);
+        if before != opted {
+            self.crons.check(name, opted);
+            self.ihpas.check(name, opted);
+            self.portraits.check(name, opted);
         }
-        if before || !policy.enabled {
+        if before == opted || opted != Opted::In {
             return Vec::new();
         }
         let autoscalers = within(&self.autoscalers, name).map(ScalingObject::Autoscaler);
@@ -281,8 +291,25 @@ impl Store {
     }
 
     pub(super) fn has_opted_in(&self, namespace: &str) -> bool {
-        let policy = self.namespaces.get(namespace);
-        policy.is_some_and(|policy| policy.enabled)
+        self.opted(namespace) == Opted::In
+    }
+
+    fn opted(&self, namespace: &str) -> Opted {
+        match self.namespaces.get(namespace) {
+            Some(policy) if policy.enabled => Opted::In,
+            Some(_) => Opted::Out,
+            None => Opted::Unknown,
+        }
+    }
+
+    /// True once where objects of a kind are wanted that were not kept.
+    pub(super) fn take_unlisted(&mut self, kind: Kind) -> bool {
+        match kind {
+            Kind::CronHpa => self.crons.take_unlisted(),
+            Kind::Ihpa => self.ihpas.take_unlisted(),
+            Kind::HorizontalPortrait => self.portraits.take_unlisted(),
+            _ => false,
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 //! A gate fails closed: a Pod that has it is never ready unless its condition is written. So it is given only
 //! by a replica that can write the condition itself, as far as it can tell: it has written one, or was let to,
 //! within the last half minute and has not failed since; no Pod waits for its condition for longer than it
-//! takes; and since the last gates were given its watch of Pods has shown anything at all. What is lost where
+//! takes; and since the last gates were given its watch of Pods has shown anything at all. What a tenant can bring
+//! about, a Pod that waits or whose condition is refused, speaks for its own namespace alone. What is lost where
 //! it errs to the one side is that a few Pods cannot be cut off, to the other that they wait for another
 //! replica.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,8 +31,10 @@ struct Known {
     seen: Option<Instant>,
     /// The first gate that was given since.
     given: Option<Instant>,
-    /// Since when a Pod has waited for its condition.
-    awaited: Option<Instant>,
+    /// Since when the first Pod of a namespace has waited for its condition.
+    awaited: HashMap<Box<str>, Instant>,
+    /// The namespaces with a Pod whose condition was refused last.
+    refused: HashSet<Box<str>>,
 }
 
 impl Gate {
@@ -56,30 +60,43 @@ impl Gate {
         self.locked().given.get_or_insert(now);
     }
 
-    /// Pods wait for their condition, or none do.
-    pub(super) fn awaited(&self, any: bool, now: Instant) {
+    /// The namespaces whose Pods wait for their condition, each with the time since when the first does, and those with Pods
+    /// whose condition was refused last.
+    pub(super) fn waiting(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
         let mut known = self.locked();
-        if any {
-            known.awaited.get_or_insert(now);
-        } else {
-            known.awaited = None;
-        }
+        known.awaited = awaited;
+        known.refused = refused;
     }
 
-    /// True where new Pods may be given a gate.
+    /// True where new Pods may be given a gate at all.
     pub(super) fn is_open(&self, now: Instant) -> bool {
+        self.locked().is_open(now)
+    }
+
+    /// True where new Pods of a namespace may be given a gate.
+    pub(super) fn is_open_for(&self, namespace: &str, now: Instant) -> bool {
         let known = self.locked();
-        let within = |since: Option<Instant>, most| {
-            since.is_none_or(|since| now.duration_since(since) <= most)
-        };
-        let is_good = known.good.is_some() && within(known.good, GOOD_FOR);
-        is_good && within(known.given, SEEN_WITHIN) && within(known.awaited, OPENED_WITHIN)
+        let since = known.awaited.get(namespace).copied();
+        known.is_open(now)
+            && within(since, OPENED_WITHIN, now)
+            && !known.refused.contains(namespace)
     }
 
     /// Nothing here can be left half changed by a panic.
     fn locked(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Known {
+    fn is_open(&self, now: Instant) -> bool {
+        let is_good = self.good.is_some() && within(self.good, GOOD_FOR, now);
+        is_good && within(self.given, SEEN_WITHIN, now)
+    }
+}
+
+fn within(since: Option<Instant>, most: Duration, now: Instant) -> bool {
+    since.is_none_or(|since| now.duration_since(since) <= most)
 }
 
 #[cfg(test)]
@@ -116,16 +133,25 @@ mod tests {
         assert!(gate.is_open(after(13)));
     }
 
+    /// The harm: one Pod after the other that waited for a moment, in any namespace, shut it for everybody.
     #[test]
-    fn it_shuts_where_a_pod_waits_for_longer_than_it_takes() {
+    fn it_shuts_where_one_pod_waits_for_longer_than_it_takes() {
         let (gate, now) = (Gate::default(), clock::instant());
         let after = |seconds| now + Duration::from_secs(seconds);
         gate.good(now);
-        gate.awaited(true, now);
-        gate.awaited(true, after(4));
-        assert!(gate.is_open(after(5)));
-        assert!(!gate.is_open(after(6)));
-        gate.awaited(false, after(7));
-        assert!(gate.is_open(after(8)));
+        gate.waiting([("shop".into(), now)].into(), HashSet::new());
+        assert!(gate.is_open_for("shop", after(5)));
+        assert!(!gate.is_open_for("shop", after(6)));
+        assert!(gate.is_open_for("other", after(6)) && gate.is_open(after(6)));
+        gate.waiting([("shop".into(), after(6))].into(), HashSet::new());
+        assert!(
+            gate.is_open_for("shop", after(7)),
+            "it is another that waits"
+        );
+        gate.waiting(HashMap::new(), ["shop".into()].into());
+        assert!(!gate.is_open_for("shop", after(7)));
+        assert!(gate.is_open_for("other", after(7)));
+        gate.waiting(HashMap::new(), HashSet::new());
+        assert!(gate.is_open_for("shop", after(7)));
     }
 }

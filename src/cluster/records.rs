@@ -58,6 +58,15 @@ pub const SCALING: [Kind; 10] = [
     Kind::HorizontalPortrait,
 ];
 
+/// The custom resources among these that Evenkeel knows by itself. A list of one that cannot be read is waited for no longer
+/// after a while: what is wrong with it may be in the hands of anybody.
+pub(super) const WAITED_FOR: [Kind; 4] = [
+    Kind::ScaledObject,
+    Kind::CronHpa,
+    Kind::Ihpa,
+    Kind::HorizontalPortrait,
+];
+
 /// A Pod that no node had headroom for, by what kube-scheduler wrote into its status.
 #[derive(Debug, Clone)]
 pub struct WaitingPod {

@@ -81,6 +81,8 @@ struct Shared {
     profiled: ArcSwap<HashSet<WorkloadKey>>,
     gate: Gate,
     condition_due: Notify,
+    /// A namespace may have opted in.
+    opted_in: Notify,
 }
 
 impl ClusterState {
@@ -115,6 +117,7 @@ impl ClusterState {
             profiled: ArcSwap::default(),
             gate: Gate::default(),
             condition_due: Notify::new(),
+            opted_in: Notify::new(),
         }))
     }
 
@@ -247,6 +250,9 @@ impl ClusterState {
             inner.recount_claims(name, now);
         });
         self.resizable().opt(name, is_in);
+        if is_in {
+            self.0.opted_in.notify_waiters();
+        }
     }
 
     /// Forgets a namespace that was deleted.

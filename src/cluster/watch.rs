@@ -15,7 +15,6 @@ mod refusals;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use k8s_openapi::api::batch::v1::Job;
 use kube::runtime::watcher::Config;
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
@@ -30,11 +29,12 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
-    WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedNamespace, WatchedNode,
-    WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedNamespace,
+    WatchedNode, WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject,
+    WatchedStatefulSet,
 };
 pub use follow::LeaseName;
-use follow::{Watch, objects, owners};
+use follow::{Watch, objects};
 pub(crate) use object::{Picture, WatchedObject};
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
@@ -124,7 +124,9 @@ impl Watches {
         all.add(Kind::ReplicaSet, |kind| {
             objects::<WatchedReplicaSet>(client(), watch(kind))
         });
-        all.add(Kind::Job, |kind| owners::<Job>(client(), watch(kind)));
+        all.add(Kind::Job, |kind| {
+            objects::<WatchedJob>(client(), watch(kind))
+        });
         all.add(Kind::HorizontalPodAutoscaler, |kind| {
             objects::<WatchedAutoscaler>(client(), watch(kind))
         });

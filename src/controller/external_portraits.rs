@@ -2,9 +2,11 @@
 //! algorithms, and their results.
 //!
 //! Autoscalers and HorizontalPortraits are watched; of the rest only what belongs to a HorizontalPortrait is asked for, by
-//! its name, every half minute: a watch on the ConfigMaps of a cluster would hold everybody's.
+//! its name, every half minute: a watch on the ConfigMaps of a cluster would hold everybody's. What a tenant may write is never
+//! held all at once: of jobs little is read, results are asked for of those that run alone, and told one by one. Where the time
+//! of a round is over, the next one begins with those who were not answered.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,28 +14,34 @@ use futures::StreamExt as _;
 use futures::stream;
 use jiff::SignedDuration;
 use kube::Client;
-use serde_json::Value;
+use kube::api::GetParams;
+use kube::core::Request;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
 use super::writer;
-use crate::cluster::ClusterState;
+use crate::cluster::{ClusterState, PortraitObjects};
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::horizontal_portrait::CheckedHorizontalPortrait;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::external_portraits::{Found, Observed, Settings, plan, result_name};
+use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::external_portraits::{
+    FoundJob, FoundResult, Key, Observed, Settings, jobs, key_of, portraits, restore, result,
+    result_name,
+};
 use evenkeel_kubernetes::portrait_job::job_name;
 
 /// The time between two rounds.
 const ROUND: SignedDuration = SignedDuration::from_secs(30);
 
-/// The time that all questions of a round have; who is not answered by then is looked at in the next.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time that all questions of one sort have in a round; who is not answered by then is looked at first in the next.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The number of questions at a time.
+/// The number of questions at a time: each answer may be of a megabyte and a half.
 const AT_ONCE: usize = 8;
 
 /// The parts that the rounds connect.
@@ -46,102 +54,177 @@ pub struct ExternalPortraits {
     pub settings: Settings,
 }
 
+/// What is remembered from one round to the next.
+#[derive(Debug, Default)]
+struct Memory {
+    /// The jobs as they were found last.
+    jobs: HashMap<Key, Option<FoundJob>>,
+    /// Who was asked about last, of jobs and of results.
+    last_job: Option<Key>,
+    last_result: Option<Key>,
+    /// True where jobs may not even be seen, as where they are off.
+    is_denied: bool,
+}
+
 impl ExternalPortraits {
     /// Runs until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut memory = Memory::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
-                self.round().await;
+                self.round(&mut memory).await;
             }
         };
         cancel.run_until_cancelled(rounds).await;
     }
 
-    async fn round(&self) {
-        let leads = self.leadership.is_leader(clock::instant());
-        if !leads || self.switch.get() != Writes::Enabled {
+    async fn round(&self, memory: &mut Memory) {
+        let writes = self.switch.get();
+        if !self.leadership.is_leader(clock::instant()) || writes == Writes::Disabled {
             return;
         }
         let Some(objects) = self.cluster.external_portraits() else {
             return;
         };
-        let found = self.ask(with_job(&objects.portraits)).await;
+        self.look_at_jobs(&objects, memory).await;
         let observed = Observed {
             ihpas: &objects.ihpas,
             portraits: &objects.portraits,
-            found: &found,
+            outlines: &objects.outlines,
+            jobs: &memory.jobs,
         };
-        for write in plan(&observed, &self.settings, self.cluster.now()) {
+        if writes == Writes::Restore {
+            return self.put(restore(&observed));
+        }
+        self.put(portraits(&observed));
+        let planned = jobs(&observed, &self.settings);
+        self.put(planned.writes);
+        let mut run = HashMap::new();
+        for portrait in &objects.portraits {
+            let key = key_of(&portrait.object);
+            let key = key.filter(|_| portrait.object.spec.portrait.external_job().is_some());
+            let Some(key) = key else { continue };
+            if let Some(problem) = planned.problems.get(&key) {
+                self.put(result(portrait, Err(problem), self.cluster.now()));
+            } else if memory.jobs.contains_key(&key) {
+                run.insert(key, Arc::clone(portrait));
+            }
+        }
+        self.tell_results(&run, &mut memory.last_result).await;
+    }
+
+    fn put(&self, writes: impl IntoIterator<Item = Write>) {
+        for write in writes {
             self.queue.put(write);
         }
     }
 
-    /// What stands beside each of these HorizontalPortraits, as far as the API server answers in time.
-    async fn ask(&self, keys: Vec<(String, String)>) -> HashMap<(String, String), Found> {
-        if !self.settings.runs_jobs {
-            // Without the right to, nothing is asked.
-            let nothing = keys.into_iter().map(|key| (key, Found::default()));
-            return nothing.collect();
+    /// Looks at the jobs of all HorizontalPortraits that have one, as far as the API server answers in time.
+    async fn look_at_jobs(&self, objects: &PortraitObjects, memory: &mut Memory) {
+        let checked = objects.portraits.iter().map(|one| &*one.object);
+        let all = checked.chain(objects.outlines.iter().map(|one| &**one));
+        let with_job = all.filter(|one| one.spec.portrait.external_job().is_some());
+        let keys: HashSet<Key> = with_job.filter_map(key_of).collect();
+        let Memory {
+            jobs,
+            last_job,
+            is_denied,
+            ..
+        } = memory;
+        jobs.retain(|key, _| keys.contains(key));
+        if *is_denied {
+            return;
         }
-        let mut found = HashMap::new();
+        let job = |(namespace, name): &Key| {
+            ObjectRef::in_namespace(Kind::CronJob, namespace.as_str(), job_name(name))
+        };
+        let take = |key, answer: Result<Option<FoundJob>, kube::Error>| match answer {
+            Ok(found) => {
+                jobs.insert(key, found);
+            }
+            Err(kube::Error::Api(status)) if status.code == 403 && !self.settings.runs_jobs => {
+                *is_denied = true;
+            }
+            Err(error) => warn(&error, &key),
+        };
+        self.ask(keys.into_iter().collect(), last_job, job, take)
+            .await;
+    }
+
+    /// Asks for the results of jobs that may run, and tells each.
+    async fn tell_results(
+        &self,
+        run: &HashMap<Key, Arc<CheckedHorizontalPortrait>>,
+        last: &mut Option<Key>,
+    ) {
+        let config_map = |(namespace, name): &Key| {
+            ObjectRef::in_namespace(Kind::ConfigMap, namespace.as_str(), result_name(name))
+        };
+        let take = |key: Key, answer: Result<Option<FoundResult>, kube::Error>| match answer {
+            Ok(found) => {
+                let told = run
+                    .get(&key)
+                    .and_then(|portrait| result(portrait, Ok(found.as_ref()), self.cluster.now()));
+                self.put(told);
+            }
+            Err(error) => warn(&error, &key),
+        };
+        let keys = run.keys().cloned().collect();
+        self.ask(keys, last, config_map, take).await;
+    }
+
+    /// Asks about one after the other as long as there is time, beginning behind the `last` who was answered.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        mut keys: Vec<Key>,
+        last: &mut Option<Key>,
+        object: impl Fn(&Key) -> ObjectRef,
+        mut take: impl FnMut(Key, Result<Option<T>, kube::Error>),
+    ) {
+        keys.sort();
+        let begin = |last: &Key| keys.partition_point(|key| key <= last);
+        let begin = last.as_ref().map_or(0, begin);
+        keys.rotate_left(begin);
         let asked = stream::iter(keys).map(|key| {
-            let client = self.client.clone();
+            let (client, object) = (self.client.clone(), object(&key));
             async move {
-                let answer = look(&client, &key).await;
+                let answer = get(&client, &object).await;
                 (key, answer)
             }
         });
-        let mut answers = asked.buffer_unordered(AT_ONCE);
+        let mut answers = asked.buffered(AT_ONCE);
         let all = async {
             while let Some((key, answer)) = answers.next().await {
-                match answer {
-                    Ok(answer) => {
-                        found.insert(key, answer);
-                    }
-                    Err(error) => {
-                        let (namespace, name) = &key;
-                        tracing::warn!(%error, namespace, name, "the job of a portrait cannot be looked at");
-                    }
-                }
+                *last = Some(key.clone());
+                take(key, answer);
             }
         };
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
             tracing::warn!("not all jobs of portraits could be looked at in time");
         }
-        found
     }
 }
 
-/// The namespaces and names of those that have a job.
-fn with_job(portraits: &[Arc<CheckedHorizontalPortrait>]) -> Vec<(String, String)> {
-    let key = |portrait: &Arc<CheckedHorizontalPortrait>| {
-        let object = &portrait.object;
-        object.spec.portrait.external_job()?;
-        let namespace = object.metadata.namespace.clone()?;
-        Some((namespace, object.metadata.name.clone()?))
-    };
-    portraits.iter().filter_map(key).collect()
+fn warn(error: &kube::Error, (namespace, name): &Key) {
+    tracing::warn!(%error, namespace, name, "the job of a portrait cannot be looked at");
 }
 
-async fn look(client: &Client, (namespace, name): &(String, String)) -> Result<Found, kube::Error> {
-    let job = ObjectRef::in_namespace(Kind::CronJob, namespace, job_name(name));
-    let result = ObjectRef::in_namespace(Kind::ConfigMap, namespace, result_name(name));
-    let cron_job = get(client, &job).await?;
-    let result = get(client, &result).await?;
-    let data = result.map(|mut object| object["data"].take());
-    Ok(Found {
-        cron_job,
-        result: data.map(|data| serde_json::from_value(data).unwrap_or_default()),
-    })
-}
-
-async fn get(client: &Client, object: &ObjectRef) -> Result<Option<Value>, kube::Error> {
-    let found = writer::api(client, object).get_opt(&object.name).await?;
-    let found = found.map(serde_json::to_value).transpose();
-    found.map_err(kube::Error::SerdeError)
+/// Reads as much of an object as its type holds; `None` where there is none.
+async fn get<T: DeserializeOwned>(
+    client: &Client,
+    object: &ObjectRef,
+) -> Result<Option<T>, kube::Error> {
+    let url = writer::api(client, object).resource_url().to_owned();
+    let request = Request::new(url).get(&object.name, &GetParams::default());
+    let answer = client.request(request.map_err(kube::Error::BuildRequest)?);
+    match answer.await {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -151,12 +234,12 @@ mod tests {
 
     use super::*;
     use crate::cluster::{ScalingObject, Settings as ClusterSettings, WATCHED};
-    use crate::controller::fake_api::FakeApi;
+    use crate::controller::fake_api::{FakeApi, Mood};
     use crate::controller::metrics::Metrics;
     use crate::controller::writer::Writer;
     use evenkeel_core::placement::node_table;
     use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::plan::{Operation, Write};
+    use evenkeel_kubernetes::plan::{Operation, Purpose};
 
     const CRON_JOB: &str = "/apis/batch/v1/namespaces/shop/cronjobs/web-predictive";
     const RESULT: &str = "/api/v1/namespaces/shop/configmaps/web-predictive-result";
@@ -231,14 +314,14 @@ mod tests {
         let api = FakeApi::default();
         let (follower, writing) = portraits(&api, Leadership::default());
         synced(&follower);
-        follower.round().await;
+        follower.round(&mut Memory::default()).await;
         assert_eq!(writing.queued(), [], "it does not lead");
 
         let (leader, writing) = portraits(&api, Leadership::leading());
-        leader.round().await;
+        leader.round(&mut Memory::default()).await;
         assert_eq!(writing.queued(), [], "not all has been listed");
         synced(&leader);
-        leader.round().await;
+        leader.round(&mut Memory::default()).await;
         let queued = writing.queued();
         assert_eq!(asked(&queued), [("horizontalportraits", true)]);
         let Operation::Create(made) = &queued[0].operation else {
@@ -254,7 +337,7 @@ mod tests {
             .cluster
             .apply_scaling_object(ScalingObject::HorizontalPortrait(portrait));
         let before = api.requests();
-        leader.round().await;
+        leader.round(&mut Memory::default()).await;
         assert_eq!(
             api.requests() - before,
             2,
@@ -272,7 +355,7 @@ mod tests {
                 "data": {"type": "TimeSeries", "expireTime": "2100-01-01T00:00:00Z",
                     "timeSeries": "{\"60\": 4}"}}),
         );
-        leader.round().await;
+        leader.round(&mut Memory::default()).await;
         let status = writing.queued().into_iter().find_map(|write| {
             let is_status = write.target.subresource.as_deref() == Some("status");
             match write.operation {
@@ -284,5 +367,87 @@ mod tests {
         assert_eq!(status["conditions"][0]["reason"], "ResultRead", "{status}");
         let points = &status["portraitData"]["timeSeries"]["timeSeries"];
         assert_eq!(points, &json!([{"timestamp": 60, "replicas": 4}]));
+    }
+
+    /// A HorizontalPortrait with a job, as somebody writes it.
+    fn apply_portrait(portraits: &ExternalPortraits, namespace: &str, name: &str) {
+        let object = json!({
+            "metadata": {"name": name, "namespace": namespace, "uid": name},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "portraitType": "Predictive",
+                "algorithm": {"type": "ExternalJob", "externalJob": {"job": {"type": "CronJob",
+                    "cronJob": {"template": {"spec": {"schedule": "@hourly", "jobTemplate": {"spec": {"template": {
+                        "spec": {"containers": [{"name": "algorithm", "image": "a"}]}}}}}}}}}}},
+        });
+        let object = Arc::new(serde_json::from_value(object).unwrap());
+        portraits
+            .cluster
+            .apply_scaling_object(ScalingObject::HorizontalPortrait(object));
+    }
+
+    fn opt_out(portraits: &ExternalPortraits) {
+        let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "4"}});
+        let namespace = serde_json::from_value(namespace).unwrap();
+        portraits
+            .cluster
+            .apply_namespace(&namespace, Timestamp::UNIX_EPOCH);
+    }
+
+    /// The harm: jobs ran on after their namespace had opted out, and after all was to be put back.
+    #[tokio::test]
+    async fn jobs_are_suspended_when_their_namespace_opts_out_and_when_all_is_put_back() {
+        let api = FakeApi::default();
+        let (leader, writing) = portraits(&api, Leadership::leading());
+        synced(&leader);
+        apply_portrait(&leader, "shop", "alone");
+        let mut memory = Memory::default();
+        leader.round(&mut memory).await;
+        let queued = writing.queued();
+        let job = queued.iter().find_map(|write| match &write.operation {
+            Operation::Create(job) if write.target.resource == "cronjobs" => Some(job.clone()),
+            _ => None,
+        });
+        api.set(
+            "/apis/batch/v1/namespaces/shop/cronjobs/alone",
+            job.expect("a CronJob is made"),
+        );
+        let suspends = |writes: &[Write], purpose| {
+            writes.iter().any(|write| {
+                let Operation::Conditional(patch) = &write.operation else {
+                    return false;
+                };
+                let patch = serde_json::to_string(&patch.to_patch()).unwrap();
+                write.purpose == purpose && patch.contains("/spec/suspend")
+            })
+        };
+        leader.round(&mut memory).await;
+        assert!(!suspends(&writing.queued(), Purpose::Portrait));
+        leader.switch.set(Writes::Restore);
+        leader.round(&mut memory).await;
+        assert!(suspends(&writing.queued(), Purpose::Restore));
+        leader.switch.set(Writes::Enabled);
+        opt_out(&leader);
+        leader.round(&mut memory).await;
+        assert!(suspends(&writing.queued(), Purpose::Portrait));
+    }
+
+    /// The harm: every result of a cluster was held at a time, and with a fixed order those at its end were never read.
+    #[tokio::test(start_paused = true)]
+    async fn the_next_round_begins_where_time_was_over() {
+        let api = FakeApi::default();
+        let (leader, _writing) = portraits(&api, Leadership::leading());
+        let keys = |many: usize| -> Vec<Key> {
+            let key = |number| ("shop".to_owned(), format!("{number:02}"));
+            (0..many).map(key).collect()
+        };
+        let job = |(_, name): &Key| ObjectRef::in_namespace(Kind::CronJob, "shop", name.as_str());
+        let mut last = Some(keys(5).remove(2));
+        let mut asked = Vec::new();
+        let take = |(_, name): Key, _: Result<Option<FoundJob>, kube::Error>| asked.push(name);
+        leader.ask(keys(5), &mut last, job, take).await;
+        assert_eq!(asked, ["03", "04", "00", "01", "02"]);
+        api.mood(Mood::Hangs);
+        let none = |_: Key, _: Result<Option<FoundJob>, kube::Error>| panic!("nobody answers");
+        leader.ask(keys(9), &mut last, job, none).await;
+        assert_eq!(last.map(|(_, name)| name).as_deref(), Some("02"));
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Mood {
     Refuses(u16),
     /// Reading works, writing gets this status.
     RefusesWrites(u16),
+    /// Requests for this path get this status.
+    RefusesPath(&'static str, u16),
     /// No request is ever answered.
     Hangs,
     /// Patches wait for another mood.
@@ -131,7 +133,9 @@ impl State {
             Mood::Hangs => return None,
             Mood::Refuses(status) => return Some(invalid(status)),
             Mood::RefusesWrites(status) if writes => return Some(invalid(status)),
-            Mood::RefusesWrites(_) | Mood::HoldsPatches | Mood::Answers => {}
+            Mood::RefusesPath(refused, status) if refused == path => return Some(invalid(status)),
+            Mood::RefusesWrites(_) | Mood::RefusesPath(..) | Mood::HoldsPatches | Mood::Answers => {
+            }
         }
         let path = if *method == Method::POST {
             format!("{path}/{}", body["metadata"]["name"].as_str().unwrap())

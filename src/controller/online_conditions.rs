@@ -8,7 +8,7 @@
 //! It also finds out whether it could write, which is what decides whether new Pods are given a gate: where no
 //! Pod waits, by a patch of one that does not exist, which is answered with "not found" to those alone who may.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,9 +67,12 @@ pub struct OnlineConditions {
 struct Waiting(HashMap<String, Attempt>);
 
 struct Attempt {
+    /// When it was seen to wait, or its condition was written last.
     since: Instant,
     /// The failures so far.
     failures: u32,
+    /// True where the API server refused the last write, and no other Pod's.
+    is_refused: bool,
     /// When it is tried next.
     next: Instant,
 }
@@ -108,7 +111,7 @@ impl OnlineConditions {
     /// Writes what is due; gives the time until something is due again.
     async fn round(&self, waiting: &mut Waiting, warned: &RateLimited<&'static str>) -> Duration {
         let now = clock::instant();
-        let pods = self.cluster.due_conditions(now);
+        let pods = self.cluster.due_conditions();
         let leads = self.leadership.is_leader(now);
         let ready = waiting.take_ready(&pods, leads, now);
         let made = futures::stream::iter(ready)
@@ -123,6 +126,8 @@ impl OnlineConditions {
         for (uid, outcome) in made {
             waiting.tried(&uid, outcome, now);
         }
+        let (awaited, refused) = waiting.by_namespace(&pods, |pod| self.cluster.is_profiled(pod));
+        self.cluster.conditions_wait(awaited, refused);
         self.metrics
             .online_gate(self.cluster.is_gate_open(now), pods.len());
         waiting.pause(now)
@@ -144,8 +149,8 @@ impl OnlineConditions {
                 404 => Outcome::Gone,
                 // Another Pod has its name.
                 409 => Outcome::Conflict,
-                // Too many requests say nothing about this one.
-                429 => Outcome::Failed,
+                // Too many requests say nothing about this one, and a right that is missing is missing for all.
+                401 | 403 | 429 => Outcome::Failed,
                 400..=499 => Outcome::Refused,
                 _ => Outcome::Failed,
             },
@@ -153,14 +158,16 @@ impl OnlineConditions {
             Err(None) => Outcome::TimedOut,
         };
         self.metrics.online_condition(status, outcome);
-        let was_written = match outcome {
-            Outcome::Written | Outcome::Gone | Outcome::Conflict => true,
+        match outcome {
+            Outcome::Written | Outcome::Gone | Outcome::Conflict => self.report(true),
             _ => {
                 Self::warn(&answer, warned, pod.name());
-                false
+                // What is wrong with one Pod is in the hands of whoever wrote it.
+                if outcome != Outcome::Refused {
+                    self.report(false);
+                }
             }
-        };
-        self.report(was_written);
+        }
         debug!(
             pod = pod.name(),
             namespace = pod.namespace(),
@@ -231,13 +238,14 @@ impl OnlineConditions {
 impl Waiting {
     /// The Pods whose turn it is; what waits no longer is forgotten.
     fn take_ready(&mut self, pods: &[Arc<Pod>], leads: bool, now: Instant) -> Vec<Arc<Pod>> {
-        self.0
-            .retain(|uid, _| pods.iter().any(|pod| pod.uid() == uid));
+        let due: HashSet<&str> = pods.iter().map(|pod| pod.uid()).collect();
+        self.0.retain(|uid, _| due.contains(uid.as_str()));
         let mut ready = Vec::new();
         for pod in pods {
             let attempt = self.0.entry(pod.uid().to_owned()).or_insert(Attempt {
                 since: now,
                 failures: 0,
+                is_refused: false,
                 next: now,
             });
             if attempt.failures == 0 {
@@ -254,13 +262,38 @@ impl Waiting {
         let Some(attempt) = self.0.get_mut(uid) else {
             return;
         };
+        attempt.is_refused = outcome == Outcome::Refused;
         // Also after a write that was made: until the watch shows it there is nothing to do.
         attempt.failures = match outcome {
-            Outcome::Written | Outcome::Gone | Outcome::Conflict => 1,
+            Outcome::Written | Outcome::Gone | Outcome::Conflict => {
+                attempt.since = now;
+                1
+            }
             _ => attempt.failures.saturating_add(1),
         };
         let pause = PAUSE.saturating_mul(1 << (attempt.failures - 1).min(8));
         attempt.next = now + pause.min(LONGEST_PAUSE);
+    }
+
+    /// Of the Pods that `counts`, since when the first of each namespace waits, and the namespaces of those that are refused.
+    fn by_namespace(
+        &self,
+        pods: &[Arc<Pod>],
+        counts: impl Fn(&Pod) -> bool,
+    ) -> (HashMap<Box<str>, Instant>, HashSet<Box<str>>) {
+        let (mut awaited, mut refused) = (HashMap::new(), HashSet::new());
+        for pod in pods.iter().filter(|pod| counts(pod)) {
+            let Some(attempt) = self.0.get(pod.uid()) else {
+                continue;
+            };
+            let first = awaited.entry(pod.namespace().into());
+            let first: &mut Instant = first.or_insert(attempt.since);
+            *first = attempt.since.min(*first);
+            if attempt.is_refused {
+                refused.insert(pod.namespace().into());
+            }
+        }
+        (awaited, refused)
     }
 
     /// The time until the next turn of any that waits.

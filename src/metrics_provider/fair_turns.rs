@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evenkeel_kubernetes::series_query::Refusal;
 use tokio::sync::oneshot;
 
-/// Questions that are asked at a time, beside those of the ticks: each takes a core of a small
-/// Prometheus.
+/// Questions that are asked, or whose answers are sent, at a time, beside those of the ticks: each takes a core of a small
+/// Prometheus, and a large answer some fifteen megabytes.
 const AT_ONCE: usize = 4;
 
 /// Of these, of one namespace.
@@ -53,7 +53,7 @@ impl FairTurns {
 
     /// The questions that are asked.
     #[cfg(test)]
-    fn asked(&self) -> usize {
+    pub(super) fn asked(&self) -> usize {
         self.lock().asked.values().sum()
     }
 

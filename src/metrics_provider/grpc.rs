@@ -17,18 +17,21 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, header};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
-use evenkeel_kubernetes::series_query::{Asked, Refusal, SeriesAnswer, words};
+use evenkeel_kubernetes::series_query::{Asked, Refusal, words};
 use tonic::server::Grpc;
 use tonic::{Code, Status};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
 use self::messages::{QueryLatestRequest, QueryLatestResponse, QueryRequest, QueryResponse};
+use super::fair_turns::Turn;
 use super::pod_callers::PodCallers;
-use super::provider::MetricsProvider;
+use super::provider::{Answered, MetricsProvider};
+use super::sending::until_sent;
 use crate::server::reviews::Attempt;
 use crate::server::{
-    self, BodyPace, Endpoint, GrpcCall, Limits, Load, PeerAddress, Reviewer, Routes, paths, token,
+    self, BodyPace, Call, Endpoint, GrpcCall, Limits, Load, PeerAddress, Reviewer, Routes, paths,
+    token,
 };
 use evenkeel_core::units::Bytes;
 
@@ -101,7 +104,7 @@ impl GrpcService {
         )
     }
 
-    async fn answer(&self, asked: &Asked, caller: &Caller) -> Result<SeriesAnswer, Refusal> {
+    async fn answer(&self, asked: &Asked, caller: &Caller) -> Result<Answered, Refusal> {
         if caller.is_shed {
             return Err(Refusal::Busy);
         }
@@ -144,6 +147,8 @@ struct Caller {
     headers: HeaderMap,
     address: Option<PeerAddress>,
     is_shed: bool,
+    /// The call, whose place among those of its path is its own until it is answered.
+    _call: Call,
 }
 
 type Shared = State<Arc<GrpcService>>;
@@ -159,14 +164,16 @@ async fn latest(
     let answer = service_fn(|request: tonic::Request<QueryLatestRequest>| async {
         let asked =
             translation::latest(request.into_inner().query).map_err(|refusal| status(&refusal))?;
-        let answer = service
+        let Answered { answer, turn } = service
             .answer(&asked, &caller)
             .await
             .map_err(|refusal| status(&refusal))?;
-        Ok(tonic::Response::new(translation::samples(answer)))
+        let mut answer = tonic::Response::new(translation::samples(answer));
+        answer.extensions_mut().insert(turn);
+        Ok(answer)
     });
     let codec = ProstCodec::<QueryLatestResponse, QueryLatestRequest>::default();
-    Grpc::new(codec).unary(answer, request).await.map(Body::new)
+    held(Grpc::new(codec).unary(answer, request).await)
 }
 
 async fn past(
@@ -180,14 +187,16 @@ async fn past(
         let limits = service.provider.settings().limits;
         let asked =
             translation::past(request.into_inner(), limits).map_err(|refusal| status(&refusal))?;
-        let answer = service
+        let Answered { answer, turn } = service
             .answer(&asked, &caller)
             .await
             .map_err(|refusal| status(&refusal))?;
-        Ok(tonic::Response::new(translation::series(answer)))
+        let mut answer = tonic::Response::new(translation::series(answer));
+        answer.extensions_mut().insert(turn);
+        Ok(answer)
     });
     let codec = ProstCodec::<QueryResponse, QueryRequest>::default();
-    Grpc::new(codec).unary(answer, request).await.map(Body::new)
+    held(Grpc::new(codec).unary(answer, request).await)
 }
 
 /// The caller, and the request whose body has been read within its bounds.
@@ -208,8 +217,18 @@ fn framed(
         headers,
         address: address.map(|Extension(address)| address),
         is_shed: call.load == Load::Shed,
+        _call: call,
     };
     (caller, request)
+}
+
+/// The response, which holds the turn of its question until it has been sent.
+fn held(mut response: axum::http::Response<tonic::body::Body>) -> Response {
+    let turn = response.extensions_mut().remove::<Arc<Turn>>();
+    response.map(|body| match turn {
+        Some(turn) => until_sent(Body::new(body), turn),
+        None => Body::new(body),
+    })
 }
 
 /// A refusal in the words of gRPC.

@@ -1,4 +1,9 @@
 //! Answers questions: waits for their turn, asks the source that tells, and bounds what comes of it.
+//!
+//! A turn lasts until the last byte of the answer has been sent, so that the turns bound the memory of all answers, those
+//! included that wait for slow readers.
+
+use std::sync::Arc;
 
 use evenkeel_clock as clock;
 use evenkeel_core::units::Resource;
@@ -9,7 +14,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::fair_turns::FairTurns;
+use super::fair_turns::{FairTurns, Turn};
 use super::instruments::Metrics;
 use super::settings::{ConfiguredQuery, Settings};
 use crate::cluster::{ClusterState, WorkloadPods};
@@ -32,6 +37,13 @@ pub struct Sources {
     /// Where there is one.
     pub prometheus: Option<PrometheusSource>,
     pub cluster: ClusterState,
+}
+
+/// An answer, and the turn that lasts as long as anything of it is held.
+#[derive(Debug)]
+pub struct Answered {
+    pub answer: SeriesAnswer,
+    pub(super) turn: Arc<Turn>,
 }
 
 /// The provider of series.
@@ -70,17 +82,21 @@ impl MetricsProvider {
     ///
     /// # Errors
     /// There is none, with the reason.
-    pub async fn answer(&self, asked: &Asked) -> Result<SeriesAnswer, Refusal> {
+    pub async fn answer(&self, asked: &Asked) -> Result<Answered, Refusal> {
         let begun = clock::runtime();
         let answering = async {
-            let _turn = self.turns.take(&asked.query.namespace).await?;
-            match asked.range {
-                None => self.latest(&asked.query, clock::now()).await,
-                Some(range) => self.past(&asked.query, range).await,
-            }
+            let turn = self.turns.take(&asked.query.namespace).await?;
+            let answer = match asked.range {
+                None => self.latest(&asked.query, clock::now()).await?,
+                Some(range) => self.past(&asked.query, range).await?,
+            };
+            Ok(Answered {
+                answer: within_bounds(answer)?,
+                turn: Arc::new(turn),
+            })
         };
         let answer = match tokio::time::timeout(self.settings.timeout, answering).await {
-            Ok(answer) => answer.and_then(within_bounds),
+            Ok(answer) => answer,
             Err(_) => Err(Refusal::Late),
         };
         let kind = asked.query.kind();

@@ -8,16 +8,17 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::on;
 use k8s_openapi::api::authentication::v1::UserInfo;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::provider::MetricsProvider;
+use super::provider::{Answered, MetricsProvider};
+use super::sending::until_sent;
 use crate::aggregation::{
     Denied, EVERY, Introductions, Refused, Rights, Unknown, endpoint, is_read, parameters, routes,
 };
@@ -136,22 +137,28 @@ async fn series(
     let limits = shared.provider.settings().limits;
     let asked = series_query::parse(&namespace, &kind, &parameters(&parts), limits)?;
     authorise(&shared.rights, user, &asked.query).await?;
-    let answer = shared.provider.answer(&asked).await?;
+    let Answered { answer, turn } = shared.provider.answer(&asked).await?;
     let (kind, unit) = (asked.query.kind(), asked.query.unit());
-    let body = written(move || answer.list(kind, unit)).await?;
+    let held = Arc::clone(&turn);
+    let body = written(move || {
+        let _held = held;
+        serde_json::to_vec(&answer.list(kind, unit))
+    });
+    let body = until_sent(Body::from(body.await?), turn);
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// Writes an answer where it holds up nobody: it may be of megabytes.
-async fn written(list: impl FnOnce() -> Value + Send + 'static) -> Result<String, Refused> {
-    let written = tokio::task::spawn_blocking(move || list().to_string()).await;
-    written.map_err(|_| {
-        let failed = Refusal::Failed {
-            asked: "Evenkeel",
-            reason: "Aborted",
-        };
-        failed.into()
-    })
+async fn written(
+    list: impl FnOnce() -> serde_json::Result<Vec<u8>> + Send + 'static,
+) -> Result<Vec<u8>, Refused> {
+    let written = tokio::task::spawn_blocking(list).await;
+    let aborted = || Refusal::Failed {
+        asked: "Evenkeel",
+        reason: "Aborted",
+    };
+    let written = written.ok().and_then(Result::ok);
+    written.ok_or_else(|| aborted().into())
 }
 
 impl From<Refusal> for Refused {

@@ -785,7 +785,7 @@ fn writes_are_narrowed_to_what_is_written() {
         .into_iter()
         // A status is all that its subresource can change, by whomever it is written.
         .filter(|right| right.verb == "patch" && !right.resource.ends_with("/status"))
-        // Evenkeel's own kinds are its to write.
+        // Evenkeel's own kinds have a guard of their own.
         .filter(|right| right.group != "autoscaling.evenkeel.dev")
         .map(|right| (right.group, right.resource))
         // Their patch is granted by components alone; their guard is always there.
@@ -839,6 +839,74 @@ fn writes_are_narrowed_to_what_is_written() {
     );
     assert_eq!(binding["spec"]["policyName"], "evenkeel-writes");
     assert_eq!(binding["spec"]["validationActions"], json!(["Deny"]));
+}
+
+/// The harm: a stolen token could delete and change the ReplicaProfiles and portraits of all namespaces, and give them
+/// finalizers and owners.
+#[test]
+fn writes_of_own_kinds_are_narrowed_wherever_they_are_granted() {
+    let objects = base();
+    let policy = &find(
+        &objects,
+        "ValidatingAdmissionPolicy",
+        "evenkeel-own-objects",
+    )["spec"];
+    assert!(!policy.to_string().contains(code::NAMESPACE));
+    let rule = &policy["matchConstraints"]["resourceRules"][0];
+    assert_eq!(strings(&rule["apiGroups"]), ["autoscaling.evenkeel.dev"]);
+    let guarded: BTreeSet<_> = strings(&rule["resources"]).into_iter().collect();
+    let operations = strings(&rule["operations"]);
+    // Statuses of kinds of which Evenkeel writes nothing else stay its own to write.
+    let are_told = [
+        "cronhpas/status",
+        "intelligenthorizontalpodautoscalers/status",
+    ];
+    let mut written = access(Identity::Service, Need::Always);
+    written.extend(access(Identity::Service, Need::ReplicaProfiles));
+    let written = written
+        .into_iter()
+        .filter(|right| right.group == "autoscaling.evenkeel.dev")
+        .filter(|right| !["get", "list", "watch"].contains(&right.verb.as_str()))
+        .filter(|right| !are_told.contains(&right.resource.as_str()));
+    let mut count = 0;
+    for right in written {
+        assert!(guarded.contains(&right.resource), "{}", right.resource);
+        let operation = match right.verb.as_str() {
+            "create" => "CREATE",
+            "patch" => "UPDATE",
+            "delete" => "DELETE",
+            other => panic!("{other}"),
+        };
+        assert!(operations.contains(&operation.to_owned()), "{operation}");
+        count += 1;
+    }
+    assert_eq!(count, 7);
+    let kind = "ValidatingAdmissionPolicyBinding";
+    let binding = &find(&objects, kind, "evenkeel-own-objects")["spec"];
+    assert_eq!(binding["policyName"], "evenkeel-own-objects");
+    assert_eq!(binding["validationActions"], json!(["Deny"]));
+    let grant = binding["paramRef"]["name"].as_str().unwrap();
+    let grant = find(&objects, "ClusterRoleBinding", grant);
+    assert_eq!(grant["subjects"][0]["name"], Identity::Service.account());
+}
+
+/// The harm: nobody but administrators of the cluster could let a job write the portrait that it makes.
+#[test]
+fn an_admin_of_a_namespace_may_let_others_make_portraits() {
+    let objects = base();
+    let role = find(&objects, "ClusterRole", "evenkeel-portrait-maker");
+    let labels = &role["metadata"]["labels"];
+    assert_eq!(
+        labels["rbac.authorization.k8s.io/aggregate-to-admin"],
+        "true"
+    );
+    let status = role["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|rule| strings(&rule["resources"]) == ["horizontalportraits/status"]);
+    let verbs = strings(&status.unwrap()["verbs"]);
+    assert_eq!(verbs, ["get", "patch", "update"]);
 }
 
 /// Wherever somebody's overlay puts Evenkeel, the guard narrows the ServiceAccount that is granted the

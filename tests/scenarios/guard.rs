@@ -505,6 +505,135 @@ async fn namesake(plane: &ControlPlane) -> Client {
     by_account(plane, "evenkeel", &["system:masters"]).await
 }
 
+/// One of Evenkeel's own kinds, as somebody writes it.
+fn own_kind(kind: &str, name: &str, metadata: &Value) -> DynamicObject {
+    let mut object = json!({"apiVersion": "autoscaling.evenkeel.dev/v1alpha1", "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    if kind == "HorizontalPortrait" {
+        object["spec"]["portraitType"] = json!("Ours");
+        object["spec"]["externalGeneratorName"] = json!("us");
+        object["spec"]["algorithm"] = json!({"type": "Ours"});
+    } else {
+        object["spec"]["onlineReplicas"] = json!(1);
+    }
+    for (key, value) in metadata.as_object().into_iter().flatten() {
+        object["metadata"][key] = value.clone();
+    }
+    serde_json::from_value(object).expect("an object")
+}
+
+/// Users' portraits and profiles are theirs, and so is the metadata of those that Evenkeel makes.
+#[test]
+fn own_kinds_of_users_are_out_of_evenkeels_reach() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        manifests::grant(&plane.client, "deploy/overlays/replica-profiles").await;
+        let kubeconfig = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
+        let evenkeel = client(kubeconfig).await;
+        let opted_in = [("evenkeel.dev/enabled", "true")];
+        for (namespace, annotations) in [("reached", &opted_in[..]), ("unreached", &[][..])] {
+            objects::create_namespace(&plane.client, namespace, annotations).await;
+        }
+        let owned = [
+            owned_by_autoscaler(plane, "reached").await,
+            owned_by_autoscaler(plane, "unreached").await,
+        ];
+        for kind in ["HorizontalPortrait", "ReplicaProfile"] {
+            hold_own_kind(plane, &evenkeel, kind, &owned).await;
+        }
+    });
+}
+
+/// Metadata that name a new autoscaler by portraits as the owner.
+async fn owned_by_autoscaler(plane: &ControlPlane, namespace: &str) -> Value {
+    let kind = "IntelligentHorizontalPodAutoscaler";
+    let resource = GroupVersionKind::gvk("autoscaling.evenkeel.dev", "v1alpha1", kind);
+    let resource = ApiResource::from_gvk(&resource);
+    let api: Api<DynamicObject> = Api::namespaced_with(plane.client.clone(), namespace, &resource);
+    let object = json!({"apiVersion": "autoscaling.evenkeel.dev/v1alpha1", "kind": kind,
+        "metadata": {"name": "web"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1, "maxReplicas": 3,
+            "portraitProviders": [{"type": "Static", "priority": 1, "static": {"replicas": 1}}]}});
+    let object = serde_json::from_value(object).expect("an object");
+    let made = api.create(&PostParams::default(), &object).await;
+    let uid = made.expect("it is made").metadata.uid;
+    json!({"ownerReferences": [{"apiVersion": "autoscaling.evenkeel.dev/v1alpha1", "kind": kind,
+        "name": "web", "uid": uid, "controller": true}]})
+}
+
+async fn hold_own_kind(
+    plane: &ControlPlane,
+    evenkeel: &Client,
+    kind: &str,
+    [owned, owned_elsewhere]: &[Value; 2],
+) {
+    let resource = GroupVersionKind::gvk("autoscaling.evenkeel.dev", "v1alpha1", kind);
+    let resource = ApiResource::from_gvk(&resource);
+    let api = |client: &Client, namespace: &str| -> Api<DynamicObject> {
+        Api::namespaced_with(client.clone(), namespace, &resource)
+    };
+    let post = PostParams::default();
+    let mut held = owned.clone();
+    held["finalizers"] = json!(["example.com/held"]);
+    for (namespace, owned) in [("reached", owned), ("unreached", owned_elsewhere)] {
+        for (name, metadata) in [("theirs", &json!({})), ("ours", owned)] {
+            let made = own_kind(kind, name, metadata);
+            let made = api(&plane.client, namespace).create(&post, &made).await;
+            made.expect("it is made");
+        }
+    }
+    let patch = async |namespace: &str, name: &str, change: &Value| {
+        let (params, change) = (PatchParams::default(), Patch::Merge(change));
+        let patched = api(evenkeel, namespace).patch(name, &params, &change).await;
+        patched.map(drop).map_err(|error| error.to_string())
+    };
+    let other = json!({"spec": {"scaleTargetRef": {"name": "other"}}});
+    eventually("the guard is in force", async || {
+        let said = patch("reached", "theirs", &other).await.err();
+        let said = said.unwrap_or_default();
+        holds(said.contains("that belong to"), || said.clone())
+    })
+    .await;
+    assert_eq!(patch("reached", "ours", &other).await, Ok(()));
+    assert!(patch("unreached", "ours", &other).await.is_err());
+    for change in [
+        json!({"finalizers": ["example.com/held"]}),
+        json!({"labels": {"a": "b"}}),
+        json!({"annotations": {"a": "b"}}),
+        json!({"ownerReferences": null}),
+    ] {
+        let change = json!({"metadata": change});
+        assert!(patch("reached", "ours", &change).await.is_err(), "{change}");
+    }
+    for (namespace, metadata, allowed) in [
+        ("reached", &json!({}), false),
+        ("reached", &held, false),
+        ("unreached", owned_elsewhere, false),
+        ("reached", owned, true),
+    ] {
+        let made = own_kind(kind, "new", metadata);
+        let made = api(evenkeel, namespace).create(&post, &made).await;
+        assert_eq!(made.is_ok(), allowed, "{namespace} {metadata}");
+    }
+    if kind == "ReplicaProfile" {
+        let delete = DeleteParams::default();
+        assert!(
+            api(evenkeel, "reached")
+                .delete("theirs", &delete)
+                .await
+                .is_err()
+        );
+        assert!(
+            api(evenkeel, "reached")
+                .delete("ours", &delete)
+                .await
+                .is_ok()
+        );
+    }
+}
+
 /// Replicas are set where the namespace has opted in, and nowhere else.
 #[test]
 fn evenkeel_may_scale_only_where_the_namespace_has_opted_in() {

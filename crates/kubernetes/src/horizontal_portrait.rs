@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use evenkeel_core::scaling::portrait::Portrait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::cron_hpa::ScaledRef;
 use crate::json::{lenient, null_is_default};
 use crate::meta::Meta;
 use crate::portrait_data::PortraitDataError;
-use crate::portrait_spec::PortraitSpec;
+use crate::portrait_spec::{EXTERNAL_JOB, ExternalJobAlgorithm, PortraitAlgorithm, PortraitSpec};
 
 pub use self::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
 
@@ -34,11 +35,43 @@ pub struct HorizontalPortrait {
 
 /// The spec of a HorizontalPortrait.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(from = "SpecFields", rename_all = "camelCase")]
 pub struct HorizontalPortraitSpec {
     pub scale_target_ref: ScaledRef,
     #[serde(flatten)]
     pub portrait: PortraitSpec,
+}
+
+/// The same field by field: a flattened part is held as a tree while it is read, with all that may stand in it.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SpecFields {
+    scale_target_ref: ScaledRef,
+    portrait_type: String,
+    external_generator_name: Option<String>,
+    metrics: Vec<Value>,
+    algorithm: PortraitAlgorithm,
+}
+
+impl From<SpecFields> for HorizontalPortraitSpec {
+    fn from(fields: SpecFields) -> Self {
+        let SpecFields {
+            scale_target_ref,
+            portrait_type,
+            external_generator_name,
+            metrics,
+            algorithm,
+        } = fields;
+        Self {
+            scale_target_ref,
+            portrait: PortraitSpec {
+                portrait_type,
+                external_generator_name,
+                metrics,
+                algorithm,
+            },
+        }
+    }
 }
 
 /// The name of the HorizontalPortrait of an autoscaler, for portraits of a type.
@@ -76,6 +109,21 @@ impl CheckedHorizontalPortrait {
 }
 
 impl HorizontalPortrait {
+    /// What identifies it, and whether Evenkeel runs a job for it.
+    #[must_use]
+    pub fn outline(&self) -> Self {
+        let mut outline = Self {
+            metadata: self.metadata.outline(),
+            ..Self::default()
+        };
+        if self.spec.portrait.external_job().is_some() {
+            let algorithm = &mut outline.spec.portrait.algorithm;
+            EXTERNAL_JOB.clone_into(&mut algorithm.kind);
+            algorithm.external_job = Some(ExternalJobAlgorithm::default());
+        }
+        outline
+    }
+
     fn data(&self) -> Option<&crate::portrait_data::PortraitData> {
         self.status.as_ref()?.portrait_data.as_ref()
     }

@@ -179,6 +179,18 @@ impl Meta {
         self.owner_references.iter().find(|owner| owner.controller)
     }
 
+    /// What identifies an object, and what owns and controls it.
+    #[must_use]
+    pub fn outline(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            uid: self.uid.clone(),
+            owner_references: self.controller().cloned().into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// The fields by which a store and its watch know an object.
     #[must_use]
     pub fn identity(&self) -> ObjectMeta {

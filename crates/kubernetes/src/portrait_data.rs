@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cron_hpa::{CronHpaError, CronRule, check_windows};
 
-pub use self::result::{ResultError, read_result};
+pub use self::result::{ResultData, ResultError, read_result};
 
 /// The most points of a series: a week of them every five minutes, and some more.
 pub const MOST_POINTS: usize = 2880;

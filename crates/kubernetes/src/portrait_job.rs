@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use evenkeel_core::fnv::fnv1a;
 
+use crate::free_json::{self, TooMuch};
 use crate::horizontal_portrait::HorizontalPortrait;
 use crate::kinds::Kind;
 use crate::portrait_spec::{ExternalJobAlgorithm, JobTemplate, PortraitSpec, TemplateMeta};
@@ -48,11 +49,16 @@ impl JobError {
     }
 }
 
-/// The template of the job of a portrait, looked through for what makes it run; the rest is for the API server to check.
+/// The spec of a CronJob in the template of the job of a portrait, looked through for what makes it run; the rest is for the
+/// API server to check.
 ///
 /// # Errors
 /// The first thing in it that is not accepted.
-pub fn check(spec: &PortraitSpec) -> Result<&JobTemplate, JobError> {
+pub fn check(spec: &PortraitSpec) -> Result<Value, JobError> {
+    template(spec).map(|(_, spec)| spec)
+}
+
+fn template(spec: &PortraitSpec) -> Result<(&JobTemplate, Value), JobError> {
     let Some(ExternalJobAlgorithm { job, result_source }) = spec.external_job() else {
         return Err(JobError::at("", "a job and where it leaves its result"));
     };
@@ -67,12 +73,14 @@ pub fn check(spec: &PortraitSpec) -> Result<&JobTemplate, JobError> {
         _ => return Err(JobError::at(".job", "type CronJob with cronJob")),
     };
     let path = ".job.cronJob.template.spec";
-    if !template.spec["schedule"].is_string() {
+    let spec = template.spec.value();
+    let spec = spec.map_err(|TooMuch| JobError::at(path, free_json::ACCEPTED))?;
+    if !spec["schedule"].is_string() {
         let path = format!("{path}.schedule");
         return Err(JobError::at(path, "the schedule of a CronJob"));
     }
     let pod = "jobTemplate.spec.template.spec";
-    let containers = &template.spec["jobTemplate"]["spec"]["template"]["spec"]["containers"];
+    let containers = &spec["jobTemplate"]["spec"]["template"]["spec"]["containers"];
     let containers = containers.as_array().map_or(&[][..], Vec::as_slice);
     let is_complete = |one: &Value| one["name"].is_string() && one["image"].is_string();
     if containers.is_empty() || !containers.iter().all(is_complete) {
@@ -80,7 +88,7 @@ pub fn check(spec: &PortraitSpec) -> Result<&JobTemplate, JobError> {
         let accepted = "at least one container, each with a name and an image";
         return Err(JobError::at(path, accepted));
     }
-    Ok(template)
+    Ok((template, spec))
 }
 
 /// The name of the CronJob of a HorizontalPortrait: its own, or the begin of a longer one with a hash of the whole.
@@ -99,10 +107,9 @@ pub fn job_name(portrait: &str) -> String {
 /// # Errors
 /// A template that is not accepted.
 pub fn cron_job(portrait: &HorizontalPortrait) -> Result<Value, JobError> {
-    let JobTemplate { metadata, spec } = check(&portrait.spec.portrait)?;
+    let (JobTemplate { metadata, .. }, mut spec) = template(&portrait.spec.portrait)?;
     let name = portrait.metadata.name.as_deref().unwrap_or_default();
     let namespace = portrait.metadata.namespace.as_deref().unwrap_or_default();
-    let mut spec = spec.clone();
     if spec["concurrencyPolicy"].is_null() {
         // Two that work on one result would undo each other.
         spec["concurrencyPolicy"] = json!("Forbid");

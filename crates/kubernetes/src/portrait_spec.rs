@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::free_json::FreeJson;
+
 /// A portrait that the HPA's algorithm makes.
 pub const REACTIVE: &str = "Reactive";
 /// A portrait that a forecast makes.
@@ -48,7 +50,7 @@ pub struct PortraitAlgorithm {
     pub external_job: Option<ExternalJobAlgorithm>,
     /// Anything that others read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub config: Option<Value>,
+    pub config: Option<FreeJson>,
 }
 
 /// The settings of the HPA's algorithm.
@@ -110,7 +112,7 @@ pub struct TemplateOfJob {
 pub struct JobTemplate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TemplateMeta>,
-    pub spec: Value,
+    pub spec: FreeJson,
 }
 
 /// The labels and annotations of what is made from a template.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::{apps, autoscaling, core::v1, policy};
+use k8s_openapi::api::{apps, autoscaling, batch, core::v1, policy};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::ApiResource;
 use serde::{Deserialize, Deserializer};
@@ -30,6 +30,14 @@ use super::workload::Workload;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Namespace {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+}
+
+/// An object of which rules read the owner alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Owned {
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
 }
@@ -120,6 +128,11 @@ watched!(
     WatchedNamespace, namespace: Namespace, read by Namespace::deserialize
 );
 resource!(WatchedNamespace as v1::Namespace);
+watched!(
+    /// A Job in a watch.
+    WatchedJob, job: Owned, read by Owned::deserialize
+);
+resource!(WatchedJob as batch::v1::Job);
 watched!(
     /// An HPA in a watch.
     WatchedAutoscaler, autoscaler: Autoscaler, read by Autoscaler::deserialize

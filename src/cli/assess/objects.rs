@@ -6,7 +6,6 @@ use std::fmt::Debug;
 use jiff::Timestamp;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
-use kube::core::DeserializeGuard;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 
@@ -17,6 +16,7 @@ use crate::cluster::watch::WatchedObject;
 use crate::config::Config;
 use crate::doctor::gather::read;
 use evenkeel_kubernetes::annotations::ENABLED;
+use evenkeel_kubernetes::guarded::Guarded;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::watched::{
@@ -114,7 +114,7 @@ impl Listing<'_> {
             + DeserializeOwned,
     {
         let client = self.client.clone();
-        let api: Api<DeserializeGuard<K>> = match self.namespace {
+        let api: Api<Guarded<K>> = match self.namespace {
             Some(namespace) => Api::namespaced(client, namespace),
             None => Api::all(client),
         };

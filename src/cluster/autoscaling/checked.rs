@@ -1,7 +1,8 @@
 //! Custom resources of all namespaces, of which those of opted-in namespaces are checked.
 //!
 //! Reading the rules of an object takes up to milliseconds, and anybody may write one: so it is done where somebody
-//! follows them, and once for each version of a spec.
+//! follows them, and once for each version of a spec. Where nobody does, an outline of the object is kept, since
+//! whoever writes it chooses how large it is; when its namespace opts in, the kind is to be listed again.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -20,6 +21,8 @@ pub(super) trait Checked: Debug + Sized {
     /// Checks an object; the rules of the version `before` stand where its spec is the same.
     fn check(object: Arc<Self::Object>, before: Option<&Self>) -> Self;
     fn object(&self) -> &Arc<Self::Object>;
+    /// What is kept of an object that nobody follows.
+    fn outline(object: &Self::Object) -> Self::Object;
 }
 
 impl Checked for CheckedCronHpa {
@@ -31,6 +34,13 @@ impl Checked for CheckedCronHpa {
 
     fn object(&self) -> &Arc<CronHpa> {
         &self.object
+    }
+
+    fn outline(cron: &CronHpa) -> CronHpa {
+        CronHpa {
+            metadata: cron.metadata.outline(),
+            ..CronHpa::default()
+        }
     }
 }
 
@@ -44,6 +54,13 @@ impl Checked for CheckedIhpa {
     fn object(&self) -> &Arc<Ihpa> {
         &self.object
     }
+
+    fn outline(ihpa: &Ihpa) -> Ihpa {
+        Ihpa {
+            metadata: ihpa.metadata.outline(),
+            ..Ihpa::default()
+        }
+    }
 }
 
 impl Checked for CheckedHorizontalPortrait {
@@ -56,78 +73,116 @@ impl Checked for CheckedHorizontalPortrait {
     fn object(&self) -> &Arc<HorizontalPortrait> {
         &self.object
     }
+
+    fn outline(portrait: &HorizontalPortrait) -> HorizontalPortrait {
+        portrait.outline()
+    }
 }
 
 /// The objects of one kind by namespace and name.
 #[derive(Debug)]
-pub(super) struct CheckedObjects<C: Checked>(BTreeMap<String, Known<C>>);
+pub(super) struct CheckedObjects<C: Checked> {
+    known: BTreeMap<String, Known<C>>,
+    /// True where objects are wanted of which there is but an outline.
+    is_unlisted: bool,
+}
 
 impl<C: Checked> Default for CheckedObjects<C> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self {
+            known: BTreeMap::new(),
+            is_unlisted: false,
+        }
     }
+}
+
+/// Whether the namespace of an object has opted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opted {
+    In,
+    Out,
+    /// It has not been seen yet.
+    Unknown,
 }
 
 #[derive(Debug)]
 enum Known<C: Checked> {
-    /// One that nobody follows.
+    /// One of a namespace that has not been seen yet.
     Unread(Arc<C::Object>),
+    /// One that nobody follows.
+    Outline(Arc<C::Object>),
     Checked(Arc<C>),
 }
 
 impl<C: Checked> Known<C> {
-    fn new(object: Arc<C::Object>, before: Option<&Self>, has_opted_in: bool) -> Self {
-        if !has_opted_in {
-            return Self::Unread(object);
-        }
+    fn new(object: &Arc<C::Object>, before: Option<&Self>, opted: Opted) -> Self {
         let before = match before {
             Some(Self::Checked(before)) => Some(&**before),
-            Some(Self::Unread(_)) | None => None,
+            Some(Self::Unread(_) | Self::Outline(_)) | None => None,
         };
-        Self::Checked(Arc::new(C::check(object, before)))
+        match opted {
+            Opted::In => Self::Checked(Arc::new(C::check(Arc::clone(object), before))),
+            Opted::Out => Self::Outline(Arc::new(C::outline(object))),
+            Opted::Unknown => Self::Unread(Arc::clone(object)),
+        }
     }
 
-    fn object(&self) -> &Arc<C::Object> {
+    fn checked(&self) -> Option<&Arc<C>> {
         match self {
-            Self::Unread(object) => object,
-            Self::Checked(checked) => checked.object(),
+            Self::Checked(checked) => Some(checked),
+            Self::Unread(_) | Self::Outline(_) => None,
         }
     }
 }
 
 impl<C: Checked> CheckedObjects<C> {
     /// Takes one as it now is, and checks it where its namespace has opted in.
-    pub(super) fn apply(&mut self, key: String, object: Arc<C::Object>, has_opted_in: bool) {
-        let known = Known::new(object, self.0.get(&key), has_opted_in);
-        self.0.insert(key, known);
+    pub(super) fn apply(&mut self, key: String, object: &Arc<C::Object>, opted: Opted) {
+        let known = Known::new(object, self.known.get(&key), opted);
+        self.known.insert(key, known);
     }
 
-    /// Checks those of a namespace that has opted in, and forgets the rules of one that has opted out.
-    pub(super) fn check(&mut self, namespace: &str, has_opted_in: bool) {
-        for (_, known) in self.0.range_mut(keys_of(namespace)) {
-            *known = Known::new(Arc::clone(known.object()), Some(&*known), has_opted_in);
+    /// Checks those of a namespace that has opted in, and keeps but an outline of those of one that has not.
+    pub(super) fn check(&mut self, namespace: &str, opted: Opted) {
+        for (_, known) in self.known.range_mut(keys_of(namespace)) {
+            let object = match known {
+                Known::Outline(_) => {
+                    self.is_unlisted |= opted == Opted::In;
+                    continue;
+                }
+                Known::Unread(object) => Arc::clone(object),
+                Known::Checked(checked) => Arc::clone(checked.object()),
+            };
+            *known = Known::new(&object, Some(&*known), opted);
         }
+    }
+
+    /// True once where objects are wanted of which there is but an outline.
+    pub(super) const fn take_unlisted(&mut self) -> bool {
+        std::mem::replace(&mut self.is_unlisted, false)
+    }
+
+    /// The outlines of those that nobody follows.
+    pub(super) fn outlines(&self) -> impl Iterator<Item = &Arc<C::Object>> {
+        self.known.values().filter_map(|known| match known {
+            Known::Outline(object) => Some(object),
+            Known::Unread(_) | Known::Checked(_) => None,
+        })
     }
 
     /// Forgets those whose keys are gone.
     pub(super) fn forget(&mut self, gone: impl Fn(&str) -> bool) {
-        self.0.retain(|key, _| !gone(key));
+        self.known.retain(|key, _| !gone(key));
     }
 
     /// The one of a key, where it is checked.
     pub(super) fn get(&self, key: &str) -> Option<&Arc<C>> {
-        match self.0.get(key)? {
-            Known::Checked(checked) => Some(checked),
-            Known::Unread(_) => None,
-        }
+        self.known.get(key)?.checked()
     }
 
     /// Those that are checked, in the order of their keys.
     pub(super) fn checked(&self) -> impl Iterator<Item = &Arc<C>> {
-        self.0.values().filter_map(|known| match known {
-            Known::Checked(checked) => Some(checked),
-            Known::Unread(_) => None,
-        })
+        self.known.values().filter_map(Known::checked)
     }
 }
 
@@ -146,33 +201,51 @@ mod tests {
         )
     }
 
+    fn named(crons: &CheckedObjects<CheckedCronHpa>) -> Vec<String> {
+        let name = |cron: &Arc<CheckedCronHpa>| cron.object.metadata.name.clone().unwrap();
+        crons.checked().map(name).collect()
+    }
+
     #[test]
     fn rules_are_read_where_somebody_follows_them_and_once() {
         let mut crons = CheckedObjects::<CheckedCronHpa>::default();
-        for (name, has_opted_in) in [("a", false), ("b", true)] {
+        for (name, opted) in [("a", Opted::Unknown), ("b", Opted::In)] {
             let (key, object) = cron(name);
-            crons.apply(key, object, has_opted_in);
+            crons.apply(key, &object, opted);
         }
-        let named = |crons: &CheckedObjects<CheckedCronHpa>| -> Vec<String> {
-            let name = |cron: &Arc<CheckedCronHpa>| cron.object.metadata.name.clone().unwrap();
-            crons.checked().map(name).collect()
-        };
         assert_eq!(named(&crons), ["b"], "nobody follows the other");
-        crons.check("shop", true);
+        crons.check("shop", Opted::In);
         assert_eq!(named(&crons), ["a", "b"]);
+        assert!(!crons.take_unlisted(), "it was kept");
         let rules = |crons: &CheckedObjects<CheckedCronHpa>| {
             std::ptr::from_ref(crons.checked().next().unwrap().rules().unwrap())
         };
         let before = rules(&crons);
         let (key, object) = cron("a");
-        crons.apply(key, object, true);
+        crons.apply(key, &object, Opted::In);
         assert!(std::ptr::eq(rules(&crons), before), "its spec is the same");
-        crons.check("shopping", false);
+        crons.check("shopping", Opted::Out);
         assert_eq!(named(&crons).len(), 2);
-        crons.check("shop", false);
-        assert_eq!(named(&crons), [""; 0]);
         crons.forget(|key| key == "shop/a");
-        crons.check("shop", true);
         assert_eq!(named(&crons), ["b"]);
+    }
+
+    /// The harm: objects of whatever size were kept for namespaces that nobody had opted in.
+    #[test]
+    fn an_outline_is_kept_where_nobody_follows_and_the_rest_is_listed_when_somebody_does() {
+        let mut crons = CheckedObjects::<CheckedCronHpa>::default();
+        let (key, object) = cron("a");
+        crons.apply(key.clone(), &object, Opted::Out);
+        let outlines = |crons: &CheckedObjects<CheckedCronHpa>| -> Vec<usize> {
+            crons.outlines().map(|one| one.spec.crons.len()).collect()
+        };
+        assert_eq!(outlines(&crons), [0]);
+        crons.check("shop", Opted::In);
+        assert_eq!(named(&crons), [""; 0]);
+        assert!(crons.take_unlisted() && !crons.take_unlisted());
+        crons.apply(key, &object, Opted::In);
+        assert_eq!(named(&crons), ["a"]);
+        crons.check("shop", Opted::Out);
+        assert_eq!((named(&crons).len(), outlines(&crons)), (0, vec![0]));
     }
 }

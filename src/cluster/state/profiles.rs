@@ -194,10 +194,20 @@ impl ClusterState {
     /// condition would be written.
     #[must_use]
     pub fn gives_gate(&self, namespace: &str, pod: &Pod, now: Instant) -> bool {
+        self.has_profiles()
+            && self.0.gate.is_open_for(namespace, now)
+            && self.is_of_profile(namespace, pod)
+    }
+
+    /// True for a Pod of a workload that a profile is about, in a namespace that has opted in.
+    #[must_use]
+    pub fn is_profiled(&self, pod: &Pod) -> bool {
+        let namespace = pod.namespace();
+        self.scaling().has_opted_in(namespace) && self.is_of_profile(namespace, pod)
+    }
+
+    fn is_of_profile(&self, namespace: &str, pod: &Pod) -> bool {
         let targets = self.0.profiled.load();
-        if targets.is_empty() || !self.0.gate.is_open(now) {
-            return false;
-        }
         let Some(controller) = pod.metadata.controller() else {
             return false;
         };
@@ -230,7 +240,13 @@ impl ClusterState {
         }
     }
 
-    /// True while new Pods would be given the readiness gate.
+    /// The namespaces whose Pods wait for their condition, each with the time since when the first does, and those with Pods
+    /// whose condition was refused last.
+    pub fn conditions_wait(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
+        self.0.gate.waiting(awaited, refused);
+    }
+
+    /// True while new Pods would be given the readiness gate, where nothing of their namespace is against it.
     #[must_use]
     pub fn is_gate_open(&self, now: Instant) -> bool {
         self.0.gate.is_open(now)
@@ -250,10 +266,8 @@ impl ClusterState {
 
     /// The Pods whose condition is to be written.
     #[must_use]
-    pub fn due_conditions(&self, now: Instant) -> Vec<Arc<Pod>> {
-        let due = self.profiles().due();
-        self.0.gate.awaited(!due.is_empty(), now);
-        due
+    pub fn due_conditions(&self) -> Vec<Arc<Pod>> {
+        self.profiles().due()
     }
 
     /// Ends when a Pod has shown whose condition is to be written.

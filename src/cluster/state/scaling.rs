@@ -19,6 +19,17 @@ impl ClusterState {
         }
     }
 
+    /// Waits until objects of a kind are wanted that were seen and not kept: a list of the kind brings them.
+    pub async fn unlisted(&self, kind: Kind) {
+        loop {
+            let opted_in = self.0.opted_in.notified();
+            if self.scaling().take_unlisted(kind) {
+                return;
+            }
+            opted_in.await;
+        }
+    }
+
     /// Forgets one, given as `namespace/name`.
     pub fn remove_scaling_object(&self, kind: Kind, key: &str) {
         self.scaling().remove(kind, key);

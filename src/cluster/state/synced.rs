@@ -41,6 +41,11 @@ impl ClusterState {
         }
     }
 
+    /// Forgets the objects of a kind whose list cannot be read, and waits for them no longer.
+    pub fn abandon(&self, kind: Kind) {
+        self.scaling().abandon(kind);
+    }
+
     /// The kinds that have not been listed completely, of those that Pods are judged by.
     #[must_use]
     pub fn unsynced(&self) -> Vec<Kind> {

@@ -4,7 +4,8 @@
 //! A watch that is refused begins again from a new list, since the stream does not tell when a
 //! watch that goes on where it was has been allowed again. So does that of a custom resource whose list
 //! fails: its objects, or a webhook that converts them, are in the hands of others, and it is to be known
-//! when they hold up everybody else.
+//! when they hold up everybody else. And so does one of which a namespace that opts in has objects: what nobody
+//! had opted in for was not kept.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -15,7 +16,6 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, Resource};
@@ -26,10 +26,11 @@ use super::object::{Picture, WatchedObject};
 use super::refusals::{Failure, PAGE_WITHIN, Refusals, is_refusal};
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::metrics::{Metrics, WatchOutcome};
-use crate::cluster::owners::Owner;
+use crate::cluster::records::WAITED_FOR;
 use crate::cluster::state::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
+use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::WatchedCustomObject;
 use evenkeel_kubernetes::workload::Workload;
@@ -37,8 +38,11 @@ use evenkeel_kubernetes::workload::Workload;
 /// The time after a list for which no refusal may come until the watch counts as allowed again:
 /// one may list and yet not watch.
 const SETTLES: Duration = Duration::from_secs(5);
-/// The objects in a page of custom resources: many kinds are listed at once, and an object may be large.
-const CUSTOM_PAGE: u32 = 100;
+/// The objects in a page of custom resources: many kinds are listed at once, an object may be of a megabyte and a half, and a
+/// page is held twice while it is read.
+const CUSTOM_PAGE: u32 = 25;
+/// The time for which a list that opting in asks for waits for more that do.
+const BEFORE_LIST: Duration = Duration::from_secs(1);
 
 /// One Lease, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +69,13 @@ where
         + Send
         + 'static,
 {
-    selected::<K, ClusterState>(client, Config::default(), watch).await;
+    let kind = watch.borrow().kind;
+    let config = if WAITED_FOR.contains(&kind) || kind == Kind::ReplicaProfile {
+        Config::default().page_size(CUSTOM_PAGE)
+    } else {
+        Config::default()
+    };
+    selected::<K, ClusterState>(client, config, watch).await;
 }
 
 /// Follows the objects that `config` selects, into any picture.
@@ -80,7 +90,7 @@ where
         + Send
         + 'static,
 {
-    let api: Api<DeserializeGuard<K>> = Api::all(client);
+    let api: Api<Guarded<K>> = Api::all(client);
     let events = || watcher(api.clone(), config.clone()).default_backoff();
     let receiver = ObjectReceiver::<K>(PhantomData);
     watch.borrow().keep_following(events, &receiver).await;
@@ -100,27 +110,11 @@ pub(super) async fn custom_resources(client: Client, watch: &Watch) {
 /// Follows one Lease. Its right is limited to its name, so that the name has to be asked for.
 pub(super) async fn lease(client: Client, watch: Watch, lease: LeaseName) {
     let LeaseName { namespace, name } = lease;
-    let api: Api<DeserializeGuard<Lease>> = Api::namespaced(client, &namespace);
+    let api: Api<Guarded<Lease>> = Api::namespaced(client, &namespace);
     let only = Config::default().fields(&format!("metadata.name={name}"));
     let events = || watcher(api.clone(), only.clone()).default_backoff();
     let receiver = ObjectReceiver::<Lease>(PhantomData);
     watch.keep_following(events, &receiver).await;
-}
-
-pub(super) async fn owners<K>(client: Client, watch: Watch)
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-{
-    let api: Api<PartialObjectMeta<K>> = Api::all(client);
-    let events = || watcher(api.clone(), Config::default()).default_backoff();
-    let receiver = OwnerReceiver::<K>(watch.kind, PhantomData);
-    watch.keep_following(events, &receiver).await;
-}
-
-/// An object that is left out.
-struct Unreadable<'a> {
-    name: &'a str,
-    error: &'a str,
 }
 
 /// The receiver of the objects of one watch.
@@ -131,18 +125,20 @@ trait Receiver<T, P = ClusterState> {
     ///
     /// # Errors
     /// Its name and why it could not be read.
-    fn apply<'a>(&self, state: &P, object: &'a T) -> Result<(), Unreadable<'a>>;
+    fn apply<'a>(&self, state: &P, object: &'a T) -> Result<(), &'a Unreadable>;
     /// Forgets the object with this key.
     fn remove(&self, state: &P, key: &str);
     /// Forgets all but these.
     fn retain(&self, state: &P, keep: &HashSet<String>);
 }
 
-/// The end of a stream of events.
+/// Why a stream of events is followed no more.
 enum Over {
     /// It has no more events, which should not be.
     Ended,
     Failed(Failure),
+    /// Objects are wanted that were not kept.
+    Unlisted,
 }
 
 impl<P: Picture> Watch<P> {
@@ -154,8 +150,13 @@ impl<P: Picture> Watch<P> {
         let mut refusals = Refusals::default();
         self.metrics.refused(self.kind, false);
         self.metrics.synced(self.kind, false);
-        while let Over::Failed(failure) = self.follow(events(), receiver, &mut refusals).await {
-            tokio::time::sleep(self.failed(&failure, &mut refusals)).await;
+        loop {
+            let pause = match self.follow(events(), receiver, &mut refusals).await {
+                Over::Ended => return,
+                Over::Failed(failure) => self.failed(&failure, &mut refusals),
+                Over::Unlisted => BEFORE_LIST,
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 
@@ -179,6 +180,11 @@ impl<P: Picture> Watch<P> {
                 match tokio::time::timeout(PAGE_WITHIN, events.next()).await {
                     Ok(event) => event,
                     Err(_) => return Over::Failed(Failure::unanswered()),
+                }
+            } else if is_listed {
+                tokio::select! {
+                    event = events.next() => event,
+                    () = self.state.unlisted(self.kind) => return Over::Unlisted,
                 }
             } else {
                 events.next().await
@@ -236,13 +242,17 @@ impl<P: Picture> Watch<P> {
         matches!(self.kind, Kind::Custom(_))
     }
 
-    /// True for a refusal, and for a list of custom resources that failed.
+    /// True for a refusal, for a list of custom resources that failed, and for one of Evenkeel's own kinds or KEDA's that
+    /// cannot be read. Where these are not answered it is the API server that has gone, with everything else.
     fn begins_anew(&self, error: &Error) -> bool {
-        let unlisted = matches!(
-            error,
-            Error::InitialListFailed(_) | Error::NoResourceVersion
-        );
-        is_refusal(error) || (unlisted && self.is_custom())
+        let (fails, is_unreadable) = match error {
+            Error::InitialListFailed(kube::Error::SerdeError(_)) => (true, true),
+            Error::InitialListFailed(_) | Error::NoResourceVersion => (true, false),
+            _ => (false, false),
+        };
+        is_refusal(error)
+            || (fails && self.is_custom())
+            || (is_unreadable && WAITED_FOR.contains(&self.kind))
     }
 
     /// Tells of a refusal or of a list that failed, and gives the pause until the next try.
@@ -256,7 +266,11 @@ impl<P: Picture> Watch<P> {
         self.metrics.count(self.kind, WatchOutcome::Error);
         self.metrics.refused(self.kind, *is_refusal);
         if refusals.outlast_the_picture() {
-            self.state.set_unsynced(self.kind);
+            if *is_refusal {
+                self.state.set_unsynced(self.kind);
+            } else {
+                self.state.abandon(self.kind);
+            }
             self.metrics.synced(self.kind, false);
         }
         let (key, what) = if *is_refusal {
@@ -280,15 +294,16 @@ impl<P: Picture> Watch<P> {
     }
 
     fn apply<T>(&self, receiver: &impl Receiver<T, P>, object: &T) {
-        let Err(Unreadable { name, error }) = receiver.apply(&self.state, object) else {
+        let Err(Unreadable { metadata, error }) = receiver.apply(&self.state, object) else {
             return self.metrics.count(self.kind, WatchOutcome::Event);
         };
+        let (namespace, name) = (&metadata.namespace, &metadata.name);
         self.metrics.count(self.kind, WatchOutcome::Unreadable);
         if let Some(suppressed) = self.warned.permit("unreadable", clock::instant()) {
             let kind = self.kind.singular();
             warn!(
                 kind,
-                name, error, suppressed, "an object could not be read and is left out"
+                namespace, name, error, suppressed, "an object could not be read and is left out"
             );
         }
     }
@@ -297,20 +312,16 @@ impl<P: Picture> Watch<P> {
 /// Receives objects that are taken whole, as far as rules read them.
 struct ObjectReceiver<K>(PhantomData<fn() -> K>);
 
-impl<K, P> Receiver<DeserializeGuard<K>, P> for ObjectReceiver<K>
+impl<K, P> Receiver<Guarded<K>, P> for ObjectReceiver<K>
 where
     K: WatchedObject<P> + Resource<DynamicType = ()>,
 {
-    fn key(&self, guard: &DeserializeGuard<K>) -> String {
-        let metadata = match &guard.0 {
-            Ok(object) => object.meta(),
-            Err(invalid) => &invalid.metadata,
-        };
-        K::key(metadata)
+    fn key(&self, guarded: &Guarded<K>) -> String {
+        K::key(guarded.meta())
     }
 
-    fn apply<'a>(&self, state: &P, guard: &'a DeserializeGuard<K>) -> Result<(), Unreadable<'a>> {
-        readable(guard)?.apply(state);
+    fn apply<'a>(&self, state: &P, guarded: &'a Guarded<K>) -> Result<(), &'a Unreadable> {
+        guarded.0.as_ref()?.apply(state);
         Ok(())
     }
 
@@ -337,7 +348,7 @@ impl Receiver<WatchedCustomObject> for CustomReceiver {
         &self,
         state: &ClusterState,
         watched: &'a WatchedCustomObject,
-    ) -> Result<(), Unreadable<'a>> {
+    ) -> Result<(), &'a Unreadable> {
         if let Kind::Custom(kind) = self.0 {
             let workload = Workload::of_custom(kind, watched.object.clone());
             state.apply_scaling_object(ScalingObject::Workload(Arc::new(workload)));
@@ -351,45 +362,5 @@ impl Receiver<WatchedCustomObject> for CustomReceiver {
 
     fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
         state.retain_scaling_object(self.0, |key| keep.contains(key));
-    }
-}
-
-fn readable<K>(guard: &DeserializeGuard<K>) -> Result<&K, Unreadable<'_>> {
-    guard.0.as_ref().map_err(|invalid| Unreadable {
-        name: invalid.metadata.name.as_deref().unwrap_or_default(),
-        error: &invalid.error,
-    })
-}
-
-/// Receives objects of which only the owner matters.
-struct OwnerReceiver<K>(Kind, PhantomData<fn() -> K>);
-
-impl<K> Receiver<PartialObjectMeta<K>> for OwnerReceiver<K> {
-    fn key(&self, object: &PartialObjectMeta<K>) -> String {
-        object.metadata.uid.clone().unwrap_or_default()
-    }
-
-    fn apply<'a>(
-        &self,
-        state: &ClusterState,
-        object: &'a PartialObjectMeta<K>,
-    ) -> Result<(), Unreadable<'a>> {
-        let owner = object
-            .metadata
-            .owner_references
-            .iter()
-            .flatten()
-            .find(|owner| owner.controller == Some(true))
-            .map(|owner| Owner::new(&owner.api_version, &owner.kind, &owner.name));
-        state.apply_owner(self.0, &self.key(object), owner);
-        Ok(())
-    }
-
-    fn remove(&self, state: &ClusterState, key: &str) {
-        state.remove_owner(self.0, key);
-    }
-
-    fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_owners(self.0, |uid| keep.contains(uid));
     }
 }

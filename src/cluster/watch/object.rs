@@ -17,8 +17,9 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
-    WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedNamespace, WatchedNode,
-    WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedNamespace,
+    WatchedNode, WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject,
+    WatchedStatefulSet,
 };
 
 /// A picture that watches feed: the service's of the cluster, or the agent's of its node.
@@ -27,6 +28,14 @@ pub(crate) trait Picture {
     fn set_synced(&self, kind: Kind);
     /// They are not any more.
     fn set_unsynced(&self, kind: Kind);
+    /// They cannot be known, and are waited for no longer.
+    fn abandon(&self, kind: Kind) {
+        self.set_unsynced(kind);
+    }
+    /// Waits until objects of the kind are wanted that were seen and not kept.
+    fn unlisted(&self, _: Kind) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
 }
 
 impl Picture for ClusterState {
@@ -36,6 +45,14 @@ impl Picture for ClusterState {
 
     fn set_unsynced(&self, kind: Kind) {
         Self::set_unsynced(self, kind);
+    }
+
+    fn abandon(&self, kind: Kind) {
+        Self::abandon(self, kind);
+    }
+
+    async fn unlisted(&self, kind: Kind) {
+        Self::unlisted(self, kind).await;
     }
 }
 
@@ -161,6 +178,27 @@ impl WatchedObject for WatchedReplicaSet {
         let (uids, keys): (HashSet<&str>, HashSet<&str>) = parts.unzip();
         state.retain_owners(Kind::ReplicaSet, |uid| uids.contains(uid));
         state.retain_scaling_object(Kind::ReplicaSet, |key| keys.contains(key));
+    }
+}
+
+/// A Job is a link between its Pods and the CronJob behind them, known by its UID.
+impl WatchedObject for WatchedJob {
+    fn apply(&self, state: &ClusterState) {
+        let metadata = &self.job.metadata;
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        state.apply_owner(Kind::Job, uid, metadata.controller().map(Owner::from));
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.uid.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_owner(Kind::Job, key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_owners(Kind::Job, |uid| keep.contains(uid));
     }
 }
 

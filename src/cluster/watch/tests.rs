@@ -38,9 +38,25 @@ enum Rollouts {
     Deep,
 }
 
+/// What a list of IntelligentHorizontalPodAutoscalers or HorizontalPortraits comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    /// The cluster serves none.
+    None,
+    /// One holds something that nests deeper than JSON is read, and one does not.
+    Deep,
+    /// The list is no JSON.
+    Unreadable,
+    /// The API server is gone.
+    Failing,
+}
+
 #[derive(Debug, Clone)]
 struct Api {
     rollouts: Arc<Mutex<Rollouts>>,
+    own: Arc<Mutex<Own>>,
+    /// The lists of own kinds that were asked for.
+    own_lists: Arc<Mutex<u32>>,
     /// False where no look for a kind is answered.
     tells_of_kinds: Arc<Mutex<bool>>,
     allowed: Arc<Mutex<Allowed>>,
@@ -54,6 +70,8 @@ impl Api {
         Self {
             allowed: Arc::new(Mutex::new(allowed)),
             rollouts: Arc::new(Mutex::new(Rollouts::None)),
+            own: Arc::new(Mutex::new(Own::None)),
+            own_lists: Arc::default(),
             tells_of_kinds: Arc::new(Mutex::new(true)),
             asked: Arc::default(),
             renewals: Arc::default(),
@@ -94,6 +112,46 @@ impl Api {
             Rollouts::Unreadable => list(&rollout("3").replace("web", "\u{1}")),
         };
         Some(response(200, Body::from(answer)))
+    }
+
+    fn list_own(&self, own: Own) {
+        *self.own.lock().unwrap() = own;
+    }
+
+    /// What is answered of Evenkeel's own kinds.
+    fn of_own(&self, path: &str, watches: bool) -> Response<Body> {
+        let own = *self.own.lock().unwrap();
+        let plural = path.rsplit('/').next().unwrap_or_default();
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
+        let spec = match plural {
+            _ if own == Own::None => return response(404, Body::from(not_found().to_string())),
+            "v1alpha1" => return response(200, Body::from(own_resources().to_string())),
+            "horizontalportraits" => format!(
+                r#"{{"externalGeneratorName": "us", "algorithm": {{"type": "Ours", "config": {deep}}}}}"#
+            ),
+            _ => format!(
+                r#"{{"scaleTargetRef": {{"kind": "Deployment", "name": "web"}}, "portraitProviders": [{{"type": "Dynamic",
+                    "dynamic": {{"externalGeneratorName": "us", "algorithm": {{"type": "Ours", "config": {deep}}}}}}}]}}"#
+            ),
+        };
+        if watches {
+            let endless = stream::pending::<Result<Vec<u8>, Infallible>>();
+            return response(200, Body::from_stream(endless));
+        }
+        *self.own_lists.lock().unwrap() += 1;
+        let object = |name: &str, spec: &str| {
+            format!(
+                r#"{{"metadata": {{"name": "{name}", "namespace": "shop", "uid": "{name}"}}, "spec": {spec}}}"#
+            )
+        };
+        match own {
+            Own::Failing => response(500, Body::from(failure(500).to_string())),
+            Own::Unreadable => response(200, Body::from(list("{"))),
+            Own::None | Own::Deep => {
+                let items = format!("{}, {}", object("deep", &spec), object("plain", "{}"));
+                response(200, Body::from(list(&items)))
+            }
+        }
     }
 
     fn asked(&self) -> u32 {
@@ -138,9 +196,11 @@ impl Api {
                                 "message": "no", "reason": "Forbidden", "code": code});
             return response(code, Body::from(status.to_string()));
         }
-        let optional = ["/apis/keda.sh", "/apis/autoscaling.evenkeel.dev"];
-        if optional.iter().any(|group| path.starts_with(group)) {
+        if path.starts_with("/apis/keda.sh") {
             return response(404, Body::from(not_found().to_string()));
+        }
+        if path.starts_with("/apis/autoscaling.evenkeel.dev") {
+            return self.of_own(path, watches);
         }
         if path.ends_with("/leases") {
             // Its right is for one name: without the name it would be refused.
@@ -149,8 +209,9 @@ impl Api {
             }));
             let renewals = self.renewals.lock().unwrap().clone();
             let events = renewals.into_iter().map(|second| {
-                let event = json!({"type": "MODIFIED", "object": lease(second)});
-                Ok::<_, Infallible>(format!("{event}\n").into_bytes())
+                let lease = lease(second);
+                let event = format!("{{\"type\": \"MODIFIED\", \"object\": {lease}}}\n");
+                Ok::<_, Infallible>(event.into_bytes())
             });
             return if watches {
                 let events = stream::iter(events.collect::<Vec<_>>());
@@ -175,6 +236,12 @@ fn resources() -> Value {
     let resource = |name: &str, kind: &str| json!({"name": name, "kind": kind, "namespaced": true, "singularName": "", "verbs": []});
     json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "argoproj.io/v1alpha1",
            "resources": [resource("rollouts", "Rollout"), resource("rollouts/scale", "Scale")]})
+}
+
+fn own_resources() -> Value {
+    let resource = |name: &str| json!({"name": name, "kind": "A", "namespaced": true, "singularName": "", "verbs": []});
+    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "autoscaling.evenkeel.dev/v1alpha1",
+           "resources": [resource("horizontalportraits"), resource("intelligenthorizontalpodautoscalers")]})
 }
 
 fn definition() -> Value {
@@ -385,6 +452,79 @@ async fn an_object_that_nests_deep_is_listed_with_all_others() {
         panic!("{:?}", view.targets);
     };
     assert_eq!(target.workload.as_ref().unwrap().replicas, 3);
+}
+
+impl Watched {
+    fn opt_in(&self, enabled: bool) {
+        let annotations = json!({"evenkeel.dev/enabled": enabled.to_string()});
+        let namespace = json!({"metadata": {"name": "shop", "annotations": annotations}});
+        let namespace = serde_json::from_value(namespace).unwrap();
+        self.state.apply_namespace(&namespace, self.state.now());
+    }
+
+    /// The IntelligentHorizontalPodAutoscalers and HorizontalPortraits that are known whole.
+    fn own(&self) -> (usize, usize) {
+        let objects = self.state.external_portraits().unwrap_or_default();
+        (objects.ihpas.len(), objects.portraits.len())
+    }
+}
+
+/// The harm: one small object of any tenant, where anything may stand in it, ended all scaling of the cluster with the
+/// next list.
+#[tokio::test(start_paused = true)]
+async fn own_objects_that_nest_deep_are_listed_with_all_others() {
+    let api = Api::new(Allowed::All);
+    api.list_own(Own::Deep);
+    let watched = Watched::on(api);
+    watched.opt_in(true);
+    watched.pass(10).await;
+    assert!(watched.state.scaling_view().synced);
+    assert_eq!(watched.own(), (2, 2));
+    assert_eq!(*watched.api.own_lists.lock().unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_kinds_whose_list_cannot_be_read_hold_up_others_for_a_minute() {
+    let api = Api::new(Allowed::All);
+    api.list_own(Own::Unreadable);
+    let watched = Watched::on(api);
+    watched.opt_in(true);
+    watched.pass(10).await;
+    assert!(!watched.state.scaling_view().synced);
+    watched.pass(80).await;
+    assert!(watched.state.scaling_view().synced);
+    watched.api.list_own(Own::Deep);
+    watched.pass(60).await;
+    assert_eq!(watched.own(), (2, 2));
+}
+
+/// The harm that would be: while the API server is gone, bounds that calendars hold would be put back.
+#[tokio::test(start_paused = true)]
+async fn own_kinds_are_waited_for_while_nobody_answers() {
+    let api = Api::new(Allowed::All);
+    api.list_own(Own::Failing);
+    let watched = Watched::on(api);
+    watched.pass(600).await;
+    assert!(!watched.state.scaling_view().synced);
+    watched.api.list_own(Own::Deep);
+    watched.pass(60).await;
+    assert!(watched.state.scaling_view().synced);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_kept_is_listed_when_its_namespace_opts_in() {
+    let api = Api::new(Allowed::All);
+    api.list_own(Own::Deep);
+    let watched = Watched::on(api);
+    watched.opt_in(false);
+    watched.pass(10).await;
+    assert_eq!(watched.own(), (0, 0));
+    watched.opt_in(true);
+    watched.pass(10).await;
+    assert_eq!(watched.own(), (2, 2));
+    assert_eq!(*watched.api.own_lists.lock().unwrap(), 4);
+    watched.opt_in(false);
+    assert_eq!(watched.own(), (0, 0));
 }
 
 /// The harm: after one look without an answer the kind was shown as unknown for ever.

@@ -67,7 +67,7 @@ async fn every_replica_opens_the_gate_of_a_new_pod_and_the_leader_first() {
         show(&cluster, &new);
         eventually("the gate is opened", || condition(&api) == "True").await;
         show(&cluster, &written(&json!("True")));
-        assert!(cluster.due_conditions(clock::instant()).is_empty());
+        assert!(cluster.due_conditions().is_empty());
         cancel.cancel();
         running.await.unwrap();
     }
@@ -78,7 +78,7 @@ fn a_follower_leaves_a_pod_to_the_leader_for_a_moment() {
     let cluster = cluster();
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
-    let pods = cluster.due_conditions(now);
+    let pods = cluster.due_conditions();
     let (mut leads, mut follows) = (Waiting::default(), Waiting::default());
     assert_eq!(leads.take_ready(&pods, true, now).len(), 1);
     assert!(follows.take_ready(&pods, false, now).is_empty());
@@ -94,7 +94,7 @@ fn what_failed_rests_for_longer_and_longer() {
     let cluster = cluster();
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
-    let pods = cluster.due_conditions(now);
+    let pods = cluster.due_conditions();
     let mut waiting = Waiting::default();
     waiting.take_ready(&pods, true, now);
     let pauses = [Outcome::Failed; 7].map(|outcome| {
@@ -136,4 +136,66 @@ async fn under_the_kill_switch_gates_are_opened_and_none_is_given() {
     assert!(!cluster.is_gate_open(clock::instant()));
     cancel.cancel();
     running.await.unwrap();
+}
+
+/// The harm: one Pod of one tenant whose status could not be written kept the gate from all Pods of all others.
+#[tokio::test]
+async fn a_write_that_is_refused_for_one_pod_says_nothing_of_others() {
+    let (api, cluster, cancel) = (FakeApi::default(), cluster(), CancellationToken::new());
+    let opted_in = |name: &str| {
+        let namespace = json!({"metadata": {"name": name,
+            "annotations": {"evenkeel.dev/enabled": "true"}}});
+        let namespace = serde_json::from_value(namespace).unwrap();
+        cluster.apply_namespace(&namespace, Timestamp::UNIX_EPOCH);
+    };
+    opted_in("shop");
+    let profile = json!({"metadata": {"name": "web", "namespace": "other"},
+        "spec": {"scaleTargetRef": {"kind": "StatefulSet", "name": "web"}}});
+    cluster.apply_profile(&serde_json::from_value(profile).unwrap());
+    let profile = json!({"metadata": {"name": "db", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"kind": "StatefulSet", "name": "web"}}});
+    cluster.apply_profile(&serde_json::from_value(profile).unwrap());
+    let owned = |condition: &str| {
+        let mut pod = written(&json!(condition));
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet",
+            "name": "web", "uid": "s", "controller": true}]);
+        pod
+    };
+    let new: Pod = serde_json::from_value(owned("Unknown")).unwrap();
+    let running = tokio::spawn(writer(&api, &cluster, Leadership::leading()).run(cancel.clone()));
+    let gives = |namespace: &str| cluster.gives_gate(namespace, &new, clock::instant());
+    eventually("gates are given", || gives("shop") && gives("other")).await;
+    api.mood(Mood::RefusesPath(POD, 422));
+    show(&cluster, &owned("Unknown"));
+    eventually("not here", || !gives("shop")).await;
+    assert!(gives("other"));
+    show(&cluster, &owned("True"));
+    eventually("and again", || gives("shop")).await;
+    cancel.cancel();
+    running.await.unwrap();
+}
+
+#[test]
+fn a_pod_waits_since_its_condition_was_written_last() {
+    let cluster = cluster();
+    show(&cluster, &written(&json!("Unknown")));
+    let now = clock::instant();
+    let after = |seconds| now + Duration::from_secs(seconds);
+    let pods = cluster.due_conditions();
+    let mut waiting = Waiting::default();
+    let since = |waiting: &Waiting| waiting.by_namespace(&pods, |_| true).0.get("shop").copied();
+    waiting.take_ready(&pods, true, now);
+    waiting.tried("u", Outcome::Failed, after(1));
+    assert_eq!(since(&waiting), Some(now));
+    waiting.tried("u", Outcome::Written, after(2));
+    waiting.take_ready(&pods, true, after(3));
+    assert_eq!(since(&waiting), Some(after(2)));
+    let (awaited, refused) = waiting.by_namespace(&pods, |_| false);
+    assert!(
+        awaited.is_empty() && refused.is_empty(),
+        "no profile is about it"
+    );
+    waiting.tried("u", Outcome::Refused, after(3));
+    let (_, refused) = waiting.by_namespace(&pods, |_| true);
+    assert!(refused.contains("shop"));
 }

@@ -84,7 +84,7 @@ pub(super) fn properties() -> Value {
 
 fn algorithm() -> Value {
     let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-        "description": "Anything that an external generator or its job reads."});
+        "description": "Anything that an external generator or its job reads, at most 32 KiB that nest at most 64 deep."});
     object(
         "What makes the portrait.",
         &["type"],
@@ -191,7 +191,7 @@ fn external_job() -> Value {
                 json!({"labels": labels("The labels."), "annotations": labels("The annotations.")}),
             ),
             "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                "description": "The spec of a CronJob of batch/v1."},
+                "description": "The spec of a CronJob of batch/v1, at most 32 KiB that nest at most 64 deep."},
         }),
     );
     object(

@@ -10,48 +10,41 @@ mod observed;
 mod portraits;
 mod results;
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 
-use super::Write;
+use super::{Purpose, Write};
+use crate::horizontal_portrait::CheckedHorizontalPortrait;
 
-pub use self::observed::{Found, Observed, Settings, result_name};
+pub use self::jobs::{JobPlan, JobProblem};
+pub use self::observed::{FoundJob, FoundResult, Key, Observed, Settings, key_of, result_name};
 
-/// The writes that bring all of it in line.
+/// The writes that bring the HorizontalPortraits in line that autoscalers name.
 #[must_use]
-pub fn plan(observed: &Observed<'_>, settings: &Settings, now: Timestamp) -> Vec<Write> {
-    let mut writes = portraits::plan(observed);
-    let mut jobs: HashMap<&str, usize> = HashMap::new();
-    for portrait in observed.portraits {
-        let metadata = &portrait.object.metadata;
-        let (Some(namespace), Some(name)) = (&metadata.namespace, &metadata.name) else {
-            continue;
-        };
-        let key = (namespace.clone(), name.clone());
-        let is_asked_for = portraits::is_asked_for(portrait, observed.ihpas);
-        let Some(found) = observed.found.get(&key) else {
-            continue;
-        };
-        if portrait.object.spec.portrait.external_job().is_none() {
-            continue;
-        }
-        let count = jobs.entry(namespace).or_default();
-        let room = jobs::Room {
-            settings,
-            count,
-            is_asked_for,
-        };
-        let problem = match jobs::plan(portrait, found, room) {
-            Ok(write) => {
-                writes.extend(write);
-                None
-            }
-            Err(problem) => Some(problem),
-        };
-        writes.extend(results::plan(portrait, found, problem.as_ref(), now));
-    }
-    writes
+pub fn portraits(observed: &Observed<'_>) -> Vec<Write> {
+    portraits::plan(observed)
+}
+
+/// The writes that bring CronJobs in line, and why some do not run.
+#[must_use]
+pub fn jobs(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
+    jobs::plan(observed, settings)
+}
+
+/// The writes that suspend every job, since nothing of Evenkeel's is to be left at work.
+#[must_use]
+pub fn restore(observed: &Observed<'_>) -> Vec<Write> {
+    jobs::suspend_all(observed, Purpose::Restore)
+}
+
+/// The write that tells what came of the job of a HorizontalPortrait: what was found of its result, or the problem for which it
+/// does not run. One result is read at a time, since each may be of a megabyte.
+#[must_use]
+pub fn result(
+    portrait: &CheckedHorizontalPortrait,
+    found: Result<Option<&FoundResult>, &JobProblem>,
+    now: Timestamp,
+) -> Option<Write> {
+    results::plan(portrait, found, now)
 }
 
 #[cfg(test)]

@@ -5,16 +5,18 @@
 //! whole numbers that they are. Keys in no order are put in order; what else is odd is refused, since half of a
 //! forecast is no forecast.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{PortraitData, SeriesPoint, TimeSeriesData};
+use super::{MOST_POINTS, PortraitData, SeriesPoint, TimeSeriesData};
 use crate::excerpt::excerpt;
 
 /// The characters of a damaged text that are repeated.
 const EXCERPT: usize = 60;
+
+/// The most bytes of a series: several times what as many points take as a portrait may have.
+const LONGEST_SERIES: usize = 100 * MOST_POINTS;
 
 /// Beyond it, not every whole number has a float of its own.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -51,22 +53,43 @@ impl ResultError {
     }
 }
 
-/// The portrait data in the `data` of a ConfigMap.
+/// What is read of the data of a ConfigMap.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResultData {
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub expire_time: Option<String>,
+    pub time_series: Option<String>,
+}
+
+/// The portrait data in a result.
 ///
 /// # Errors
-/// The first thing in them that is not accepted.
-pub fn read_result(data: &BTreeMap<String, String>) -> Result<PortraitData, ResultError> {
-    let text = |key| data.get(key).ok_or(ResultError::Missing(key));
-    let kind = text("type")?.trim();
+/// The first thing in it that is not accepted.
+pub fn read_result(data: &ResultData) -> Result<PortraitData, ResultError> {
+    let ResultData {
+        kind,
+        expire_time,
+        time_series,
+    } = data;
+    let missing = ResultError::Missing;
+    let kind = kind.as_deref().ok_or(missing("type"))?.trim();
     if kind != "TimeSeries" {
         return Err(ResultError::Type(excerpt(kind, EXCERPT)));
     }
-    let expires = text("expireTime")?.trim();
+    let expires = expire_time.as_deref();
+    let expires = expires.ok_or(missing("expireTime"))?.trim();
     let expire_time: Timestamp = expires
         .parse()
         .map_err(|_| ResultError::Time(excerpt(expires, EXCERPT)))?;
-    let series: Map<String, Value> = serde_json::from_str(text("timeSeries")?)
-        .map_err(|error| ResultError::Series(error.to_string()))?;
+    let series = time_series.as_deref().ok_or(missing("timeSeries"))?;
+    if series.len() > LONGEST_SERIES {
+        let error = format!("is longer than {LONGEST_SERIES} bytes");
+        return Err(ResultError::Series(error));
+    }
+    let series: Map<String, Value> =
+        serde_json::from_str(series).map_err(|error| ResultError::Series(error.to_string()))?;
     let points = series
         .iter()
         .map(|(at, replicas)| point(at, replicas))

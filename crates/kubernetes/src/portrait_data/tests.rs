@@ -1,7 +1,5 @@
 //! Portraits as they are written, and what becomes of them.
 
-use std::collections::BTreeMap;
-
 use evenkeel_core::scaling::cron::Agenda;
 use evenkeel_core::scaling::portrait::{Outcome, Value as Asked};
 use serde_json::{Value, json};
@@ -91,13 +89,11 @@ fn what_is_wrong_is_named_with_its_place() {
 }
 
 fn result(kind: &str, expires: &str, series: &str) -> Result<PortraitData, ResultError> {
-    let data = [
-        ("type", kind),
-        ("expireTime", expires),
-        ("timeSeries", series),
-    ];
-    let data = data.map(|(key, text)| (key.to_owned(), text.to_owned()));
-    read_result(&BTreeMap::from(data))
+    read_result(&ResultData {
+        kind: Some(kind.to_owned()),
+        expire_time: Some(expires.to_owned()),
+        time_series: Some(series.to_owned()),
+    })
 }
 
 #[test]
@@ -155,6 +151,6 @@ fn a_damaged_result_is_no_result() {
         assert_eq!(error.reason(), reason, "{kind} {expires} {series}: {error}");
         assert!(error.to_string().contains("accepted"), "{error}");
     }
-    let missing = read_result(&BTreeMap::new()).unwrap_err();
+    let missing = read_result(&ResultData::default()).unwrap_err();
     assert_eq!(missing, ResultError::Missing("type"));
 }

@@ -9,6 +9,7 @@ use evenkeel_core::units::Quantity;
 use super::error::{IhpaError, Problem, at};
 use super::metrics;
 use crate::behavior_text;
+use crate::free_json::{self, FreeJson};
 use crate::ihpa::rules::{Predictive, Provider, Reactive, Source};
 use crate::ihpa::spec::PortraitProvider;
 use crate::portrait_spec::{
@@ -95,6 +96,10 @@ fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
         return at(format!("{path}.portraitType"), Err(problem));
     }
     let algorithm = &spec.algorithm;
+    if algorithm.config.as_ref().is_some_and(FreeJson::is_too_much) {
+        let problem = Problem::Metric(free_json::ACCEPTED);
+        return at(format!("{path}.algorithm.config"), Err(problem));
+    }
     match (algorithm.kind.as_str(), portrait_type) {
         _ if spec.external_generator_name.is_some() => Ok(external(spec)),
         (EXTERNAL_JOB, _) => {

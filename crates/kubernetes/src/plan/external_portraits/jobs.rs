@@ -1,17 +1,25 @@
-//! The CronJob of a HorizontalPortrait.
+//! The CronJobs of HorizontalPortraits.
+//!
+//! Those that run already count first, so that a name that comes before theirs is no way past the most that a namespace may
+//! have; where there are more, the last are suspended. One that nobody has been able to look at yet counts as one that
+//! runs.
+
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use super::observed::{Found, Settings};
-use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use super::observed::{FoundJob, Key, Observed, Settings, key_of};
+use super::portraits;
+use crate::horizontal_portrait::HorizontalPortrait;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
+use crate::plan::conditional::ConditionalPatch;
 use crate::plan::{Operation, Purpose, Write};
-use crate::portrait_job::{JobError, TEMPLATE_HASH, cron_job};
+use crate::portrait_job::{JobError, TEMPLATE_HASH, cron_job, job_name};
 
 /// The reason why no job runs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum JobProblem {
+pub enum JobProblem {
     #[error("spec.algorithm.{0}")]
     Template(#[from] JobError),
     #[error("jobs are not run: scaling.externalAlgorithms is not on in Evenkeel's configuration")]
@@ -31,7 +39,9 @@ pub(super) enum JobProblem {
 }
 
 impl JobProblem {
-    pub(super) const fn reason(&self) -> &'static str {
+    /// The kind of problem, for conditions.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
         match self {
             Self::Template(error) => error.reason(),
             Self::Off => "JobsOff",
@@ -43,97 +53,186 @@ impl JobProblem {
     }
 }
 
-/// The room that there is for a job.
-pub(super) struct Room<'a> {
-    pub(super) settings: &'a Settings,
-    /// The jobs that run in the namespace; one more once this one does.
-    pub(super) count: &'a mut usize,
-    /// False where its autoscaler does not name the HorizontalPortrait any more.
-    pub(super) is_asked_for: bool,
+/// What becomes of the jobs.
+#[derive(Debug, Default)]
+pub struct JobPlan {
+    pub writes: Vec<Write>,
+    /// Why no job runs, by the HorizontalPortrait.
+    pub problems: HashMap<Key, JobProblem>,
 }
 
-/// The write that brings the CronJob in line; `None` where it is.
-pub(super) fn plan(
-    portrait: &CheckedHorizontalPortrait,
-    found: &Found,
-    room: Room<'_>,
-) -> Result<Option<Write>, JobProblem> {
-    let object = &portrait.object;
-    let Room {
-        settings,
-        count,
-        is_asked_for,
-    } = room;
-    let own = found
-        .cron_job
-        .as_ref()
-        .filter(|job| belongs_to(job, object));
-    let is_refused = if !settings.runs_jobs {
-        Some(JobProblem::Off)
-    } else if !is_asked_for {
-        Some(JobProblem::NotNamed)
-    } else {
-        None
+/// A HorizontalPortrait with a job that may run, and what was found of it; `None` where nobody has looked yet.
+struct Candidate<'a> {
+    portrait: &'a HorizontalPortrait,
+    key: Key,
+    found: Option<&'a Option<FoundJob>>,
+}
+
+impl Candidate<'_> {
+    /// The CronJob, where it is its own.
+    fn own(&self) -> Option<&FoundJob> {
+        let job = self.found?.as_ref()?;
+        job.belongs_to(self.portrait).then_some(job)
+    }
+
+    /// True for what counts before all others: what runs, or may run for all that is known.
+    fn runs(&self) -> bool {
+        self.found.is_none() || self.own().is_some_and(|job| !job.is_suspended())
+    }
+}
+
+/// The writes that bring all CronJobs in line.
+pub(super) fn plan(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
+    let mut plan = JobPlan {
+        writes: outside(observed, Purpose::Portrait),
+        ..JobPlan::default()
     };
-    if let Some(problem) = is_refused {
-        // What runs already is not left to run for nobody.
-        return match own.map(suspended) {
-            Some(Some(write)) => Ok(Some(write)),
-            Some(None) | None => Err(problem),
+    let mut by_namespace: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
+    for checked in observed.portraits {
+        let portrait = &checked.object;
+        let Some(key) = key_of(portrait) else {
+            continue;
         };
-    }
-    if object.metadata.namespace.as_deref() == Some(settings.own_namespace.as_str()) {
-        return Err(JobProblem::OwnNamespace);
-    }
-    let job = cron_job(object)?;
-    *count += 1;
-    let Some(there) = &found.cron_job else {
-        if *count > settings.most_jobs {
-            return Err(JobProblem::TooMany(settings.most_jobs));
+        if portrait.spec.portrait.external_job().is_none() {
+            continue;
         }
-        return Ok(Some(write(&job, Operation::Create(job.clone()))));
+        let is_refused = if !settings.runs_jobs {
+            Some(JobProblem::Off)
+        } else if key.0 == settings.own_namespace {
+            Some(JobProblem::OwnNamespace)
+        } else if !portraits::is_asked_for(checked, observed.ihpas) {
+            Some(JobProblem::NotNamed)
+        } else {
+            None
+        };
+        let candidate = Candidate {
+            portrait,
+            found: observed.jobs.get(&key),
+            key,
+        };
+        match is_refused {
+            Some(problem) => plan.refuse(&candidate, problem),
+            None => {
+                let all = by_namespace.entry(candidate.key.0.clone());
+                all.or_default().push(candidate);
+            }
+        }
+    }
+    for mut candidates in by_namespace.into_values() {
+        candidates.sort_by_key(|one| !one.runs());
+        plan.namespace(&candidates, settings.most_jobs);
+    }
+    plan
+}
+
+/// The writes that suspend every job of Evenkeel's, for `purpose`.
+pub(super) fn suspend_all(observed: &Observed<'_>, purpose: Purpose) -> Vec<Write> {
+    let checked = observed.portraits.iter().map(|one| &*one.object);
+    let own = checked.filter_map(|portrait| suspend(observed, portrait, purpose));
+    own.chain(outside(observed, purpose)).collect()
+}
+
+/// The writes that suspend jobs in namespaces that have not opted in.
+fn outside(observed: &Observed<'_>, purpose: Purpose) -> Vec<Write> {
+    let outlines = observed.outlines.iter();
+    let writes = outlines.filter_map(|portrait| suspend(observed, portrait, purpose));
+    writes.collect()
+}
+
+fn suspend(
+    observed: &Observed<'_>,
+    portrait: &HorizontalPortrait,
+    purpose: Purpose,
+) -> Option<Write> {
+    let job = observed.jobs.get(&key_of(portrait)?)?.as_ref()?;
+    suspended(job, portrait, purpose)
+}
+
+impl JobPlan {
+    /// What runs already is not left to run for nobody.
+    fn refuse(&mut self, candidate: &Candidate<'_>, problem: JobProblem) {
+        let own = candidate.own();
+        let write = own.and_then(|job| suspended(job, candidate.portrait, Purpose::Portrait));
+        self.writes.extend(write);
+        self.problems.insert(candidate.key.clone(), problem);
+    }
+
+    /// The jobs of one namespace, in the order in which they may run.
+    fn namespace(&mut self, candidates: &[Candidate<'_>], most: usize) {
+        let mut count = 0;
+        for candidate in candidates {
+            let Some(found) = candidate.found else {
+                count += 1;
+                continue;
+            };
+            let job = match cron_job(candidate.portrait) {
+                Ok(job) => job,
+                Err(error) => {
+                    // What it was before still runs.
+                    count += usize::from(candidate.runs());
+                    self.problems.insert(candidate.key.clone(), error.into());
+                    continue;
+                }
+            };
+            if found.is_some() && candidate.own().is_none() {
+                let name = job_name(&candidate.key.1);
+                self.refuse(candidate, JobProblem::Conflict(name));
+                continue;
+            }
+            if count >= most {
+                self.refuse(candidate, JobProblem::TooMany(most));
+                continue;
+            }
+            count += 1;
+            self.writes.extend(match candidate.own() {
+                None => Some(write(candidate.portrait, Operation::Create(job))),
+                Some(there) => follow(candidate.portrait, there, &job),
+            });
+        }
+    }
+}
+
+/// The write that brings a CronJob in line with what it is made from; `None` where it is.
+fn follow(portrait: &HorizontalPortrait, there: &FoundJob, job: &Value) -> Option<Write> {
+    let hash = job["metadata"]["annotations"][TEMPLATE_HASH].as_str();
+    let is_held = there.is_suspended() && job["spec"]["suspend"] != true;
+    if there.hash() == hash && !is_held {
+        return None;
+    }
+    let mut patch = at_version(there);
+    for (key, text) in job["metadata"]["annotations"].as_object()? {
+        let text = text.as_str().map(str::to_owned);
+        patch.annotate(key, false, text);
+    }
+    patch.change(
+        &["metadata", "labels"],
+        true,
+        job["metadata"]["labels"].clone(),
+    );
+    patch.change(&["spec"], true, job["spec"].clone());
+    Some(write(portrait, Operation::Conditional(patch)))
+}
+
+/// The write that suspends a job, unless it is, or is not that of the HorizontalPortrait.
+fn suspended(job: &FoundJob, portrait: &HorizontalPortrait, purpose: Purpose) -> Option<Write> {
+    let mut patch = at_version(job);
+    patch.change(&["spec", "suspend"], true, json!(true));
+    let write = Write {
+        purpose,
+        ..write(portrait, Operation::Conditional(patch))
     };
-    if own.is_none() {
-        let name = there["metadata"]["name"].as_str().unwrap_or_default();
-        return Err(JobProblem::Conflict(name.to_owned()));
-    }
-    let hash = |job: &Value| job["metadata"]["annotations"][TEMPLATE_HASH].clone();
-    let is_suspended = there["spec"]["suspend"] == true && job["spec"]["suspend"] != true;
-    if hash(there) == hash(&job) && !is_suspended {
-        return Ok(None);
-    }
-    let body = json!({
-        "metadata": {
-            "resourceVersion": there["metadata"]["resourceVersion"],
-            "labels": job["metadata"]["labels"],
-            "annotations": job["metadata"]["annotations"],
-        },
-        "spec": crate::json::merge_patch(&there["spec"], &job["spec"]),
-    });
-    Ok(Some(write(&job, Operation::Merge(body))))
+    (!job.is_suspended() && job.belongs_to(portrait)).then_some(write)
 }
 
-fn belongs_to(job: &Value, portrait: &HorizontalPortrait) -> bool {
-    let owners = job["metadata"]["ownerReferences"].as_array();
-    let uid = portrait.metadata.uid.as_deref();
-    owners.into_iter().flatten().any(|owner| {
-        owner["kind"] == Kind::HorizontalPortrait.as_str()
-            && owner["uid"].as_str() == uid
-            && owner["controller"] == true
-    })
+fn at_version(job: &FoundJob) -> ConditionalPatch {
+    let mut patch = ConditionalPatch::of(&job.metadata);
+    let version = json!(job.metadata.resource_version);
+    patch.expect(&["metadata", "resourceVersion"], version);
+    patch
 }
 
-/// The write that suspends a job, unless it is.
-fn suspended(job: &Value) -> Option<Write> {
-    let body = json!({
-        "metadata": {"resourceVersion": job["metadata"]["resourceVersion"]},
-        "spec": {"suspend": true},
-    });
-    (job["spec"]["suspend"] != true).then(|| write(job, Operation::Merge(body)))
-}
-
-fn write(job: &Value, operation: Operation) -> Write {
-    let text = |key: &str| job["metadata"][key].as_str().unwrap_or_default();
-    let target = ObjectRef::in_namespace(Kind::CronJob, text("namespace"), text("name"));
+fn write(portrait: &HorizontalPortrait, operation: Operation) -> Write {
+    let (namespace, name) = key_of(portrait).unwrap_or_default();
+    let target = ObjectRef::in_namespace(Kind::CronJob, namespace, job_name(&name));
     Write::new(Purpose::Portrait, target, operation)
 }

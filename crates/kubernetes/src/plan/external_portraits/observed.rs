@@ -1,20 +1,44 @@
 //! What the plan of external portraits is made on, and what is allowed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde::Deserialize;
 
-use crate::horizontal_portrait::CheckedHorizontalPortrait;
+use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::ihpa::CheckedIhpa;
+use crate::json::null_is_default;
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::portrait_data::ResultData;
+use crate::portrait_job::TEMPLATE_HASH;
 
-/// What stands in the cluster for one HorizontalPortrait beside itself.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
-    /// The CronJob of the name that its job has.
-    pub cron_job: Option<Value>,
-    /// The data of the ConfigMap in which its job leaves the result.
-    pub result: Option<BTreeMap<String, String>>,
+/// The namespace and the name of an object.
+pub type Key = (String, String);
+
+/// A CronJob, as far as it is compared.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct FoundJob {
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: FoundSpec,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct FoundSpec {
+    #[serde(deserialize_with = "null_is_default")]
+    suspend: bool,
+}
+
+/// A ConfigMap in which a job leaves its result; of all other data nothing is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct FoundResult {
+    #[serde(deserialize_with = "null_is_default")]
+    pub data: ResultData,
 }
 
 /// What is allowed.
@@ -28,18 +52,50 @@ pub struct Settings {
     pub most_jobs: usize,
 }
 
-/// What the plan is made on, of namespaces that have opted in.
+/// What the plan is made on.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
+    /// The autoscalers of namespaces that have opted in.
     pub ihpas: &'a [Arc<CheckedIhpa>],
+    /// The HorizontalPortraits of these namespaces.
     pub portraits: &'a [Arc<CheckedHorizontalPortrait>],
-    /// What was found for those that have a job, by namespace and name; one that could not be asked for is
-    /// absent, and is left as it is.
-    pub found: &'a HashMap<(String, String), Found>,
+    /// The outlines of those of all other namespaces.
+    pub outlines: &'a [Arc<HorizontalPortrait>],
+    /// What was found last for those that have a job, by the HorizontalPortrait: no CronJob of the name that its job has,
+    /// or this one. Where nobody has been able to look yet, nothing.
+    pub jobs: &'a HashMap<Key, Option<FoundJob>>,
 }
 
 /// The namespace and the name of the ConfigMap in which the job of a HorizontalPortrait leaves its result.
 #[must_use]
 pub fn result_name(portrait: &str) -> String {
     format!("{portrait}-result")
+}
+
+/// The namespace and the name of a HorizontalPortrait.
+#[must_use]
+pub fn key_of(portrait: &HorizontalPortrait) -> Option<Key> {
+    let Meta {
+        namespace, name, ..
+    } = &portrait.metadata;
+    Some((namespace.clone()?, name.clone()?))
+}
+
+impl FoundJob {
+    pub(super) const fn is_suspended(&self) -> bool {
+        self.spec.suspend
+    }
+
+    /// The hash of what it was made from.
+    pub(super) fn hash(&self) -> Option<&str> {
+        self.metadata.annotation(TEMPLATE_HASH)
+    }
+
+    /// True for the job of a HorizontalPortrait, false for one of its name that somebody else has made.
+    pub(super) fn belongs_to(&self, portrait: &HorizontalPortrait) -> bool {
+        self.metadata.controller().is_some_and(|owner| {
+            Kind::HorizontalPortrait.is(&owner.api_version, &owner.kind)
+                && portrait.metadata.uid.as_deref() == Some(owner.uid.as_str())
+        })
+    }
 }

@@ -13,6 +13,7 @@ use crate::ihpa::{CheckedIhpa, Ihpa, Source};
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
+use crate::plan::conditional::ConditionalPatch;
 use crate::plan::{Operation, Purpose, Write};
 
 /// Makes those that are missing, and keeps in line those that belong to their autoscaler.
@@ -113,15 +114,14 @@ fn update(
         return None;
     }
     let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
-    let before = serde_json::to_value(&portrait.object.spec).ok()?;
-    let after = serde_json::to_value(spec).ok()?;
-    let body = json!({
-        "metadata": {"resourceVersion": metadata.resource_version},
-        "spec": crate::json::merge_patch(&before, &after),
-    });
+    let mut patch = ConditionalPatch::of(metadata);
+    let version = json!(metadata.resource_version);
+    patch.expect(&["metadata", "resourceVersion"], version);
+    // As a whole: of what there is, not everything may have been read.
+    patch.change(&["spec"], true, serde_json::to_value(spec).ok()?);
     Some(Write::new(
         Purpose::Portrait,
         ObjectRef::in_namespace(Kind::HorizontalPortrait, namespace, name),
-        Operation::Merge(body),
+        Operation::Conditional(patch),
     ))
 }

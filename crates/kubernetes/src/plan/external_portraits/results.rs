@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::jobs::JobProblem;
-use super::observed::{Found, result_name};
+use super::observed::{FoundResult, result_name};
 use crate::condition::{Condition, settle};
 use crate::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortraitStatus, PORTRAIT_GENERATED,
@@ -18,11 +18,10 @@ struct Read {
     condition: Condition,
 }
 
-/// The write of the status, where it is another.
+/// The write of the status, where it is another: of what was found of the result, or of the problem for which no job runs.
 pub(super) fn plan(
     portrait: &CheckedHorizontalPortrait,
-    found: &Found,
-    problem: Option<&JobProblem>,
+    found: Result<Option<&FoundResult>, &JobProblem>,
     now: Timestamp,
 ) -> Option<Write> {
     let object = &portrait.object;
@@ -30,7 +29,7 @@ pub(super) fn plan(
     let name = metadata.name.as_deref()?;
     let default = HorizontalPortraitStatus::default();
     let before = object.status.as_ref().unwrap_or(&default);
-    let Read { data, condition } = read(name, found, problem, before, now);
+    let Read { data, condition } = read(name, found, before, now);
     let others = before.conditions.iter();
     let others = others.filter(|one| one.kind != PORTRAIT_GENERATED).cloned();
     let mut conditions = vec![condition];
@@ -46,8 +45,7 @@ pub(super) fn plan(
 
 fn read(
     name: &str,
-    found: &Found,
-    problem: Option<&JobProblem>,
+    found: Result<Option<&FoundResult>, &JobProblem>,
     before: &HorizontalPortraitStatus,
     now: Timestamp,
 ) -> Read {
@@ -55,11 +53,12 @@ fn read(
         data: before.portrait_data.clone(),
         condition: Condition::new(PORTRAIT_GENERATED, false, reason, message),
     };
-    if let Some(problem) = problem {
-        return kept(problem.reason(), problem.to_string());
-    }
+    let found = match found {
+        Ok(found) => found,
+        Err(problem) => return kept(problem.reason(), problem.to_string()),
+    };
     let config_map = result_name(name);
-    let Some(result) = &found.result else {
+    let Some(FoundResult { data: result }) = found else {
         let message = format!("the job has not left its result in ConfigMap {config_map} yet");
         return kept("NoResult", message);
     };

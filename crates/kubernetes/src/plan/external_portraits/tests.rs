@@ -1,6 +1,6 @@
 //! What becomes of autoscalers, HorizontalPortraits, jobs and results.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::ihpa::{CheckedIhpa, Ihpa};
+use crate::plan::conditional::apply;
 use crate::plan::{Operation, Purpose};
+use crate::portrait_job::cron_job;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -53,11 +55,57 @@ fn created(body: &Value, uid: &str, status: &Value) -> Arc<CheckedHorizontalPort
     Arc::new(CheckedHorizontalPortrait::new(Arc::new(object), None))
 }
 
+fn key(name: &str) -> Key {
+    ("shop".to_owned(), name.to_owned())
+}
+
+/// A HorizontalPortrait that nobody's autoscaler names, with a job.
+fn alone(name: &str) -> Value {
+    json!({"metadata": {"name": name, "namespace": "shop", "uid": name},
+        "spec": dynamic()})
+}
+
+/// The CronJob of it, as it stands.
+fn job_of(name: &str, is_suspended: bool) -> FoundJob {
+    let portrait = serde_json::from_value(alone(name)).unwrap();
+    let mut job = cron_job(&portrait).unwrap();
+    job["metadata"]["resourceVersion"] = json!("3");
+    job["spec"]["suspend"] = json!(is_suspended);
+    serde_json::from_value(job).unwrap()
+}
+
+/// The names of the CronJobs that are suspended, and of those that are made or go on.
+fn of_jobs(writes: &[Write]) -> (Vec<&str>, Vec<&str>) {
+    let (mut suspended, mut others) = (Vec::new(), Vec::new());
+    for write in writes
+        .iter()
+        .filter(|one| one.target.resource == "cronjobs")
+    {
+        let suspends = match &write.operation {
+            Operation::Conditional(patch) => {
+                let patch = serde_json::to_value(patch.to_patch()).unwrap();
+                let mut changes = patch.as_array().unwrap().iter();
+                changes.any(|one| one["path"] == "/spec/suspend" && one["value"] == true)
+            }
+            _ => false,
+        };
+        let names = if suspends {
+            &mut suspended
+        } else {
+            &mut others
+        };
+        names.push(write.target.name.as_str());
+    }
+    (suspended, others)
+}
+
 /// A world of one autoscaler, and of what was found for its HorizontalPortrait.
 struct World {
     ihpas: Vec<Arc<CheckedIhpa>>,
     portraits: Vec<Arc<CheckedHorizontalPortrait>>,
-    found: HashMap<(String, String), Found>,
+    outlines: Vec<Arc<HorizontalPortrait>>,
+    jobs: HashMap<Key, Option<FoundJob>>,
+    result: Option<FoundResult>,
 }
 
 impl World {
@@ -65,7 +113,9 @@ impl World {
         let mut world = Self {
             ihpas: vec![ihpa(&dynamic())],
             portraits: Vec::new(),
-            found: HashMap::new(),
+            outlines: Vec::new(),
+            jobs: HashMap::new(),
+            result: None,
         };
         let writes = world.plan(&settings(), 0);
         let [write] = &writes[..] else {
@@ -81,26 +131,40 @@ impl World {
     }
 
     fn find(&mut self, cron_job: Option<Value>, result: Option<[&str; 3]>) {
-        let result = result.map(|[kind, expires, series]| {
-            let data = [
-                ("type", kind),
-                ("expireTime", expires),
-                ("timeSeries", series),
-            ];
-            let data = data.map(|(key, text)| (key.to_owned(), text.to_owned()));
-            BTreeMap::from(data)
+        let cron_job = cron_job.map(|job| serde_json::from_value(job).unwrap());
+        self.jobs.insert(key("web-predictive"), cron_job);
+        self.result = result.map(|[kind, expires, series]| {
+            let data =
+                json!({"type": kind, "expireTime": expires, "timeSeries": series, "more": "x"});
+            serde_json::from_value(json!({"data": data})).unwrap()
         });
-        let key = ("shop".to_owned(), "web-predictive".to_owned());
-        self.found.insert(key, Found { cron_job, result });
+    }
+
+    fn observed(&self) -> Observed<'_> {
+        Observed {
+            ihpas: &self.ihpas,
+            portraits: &self.portraits,
+            outlines: &self.outlines,
+            jobs: &self.jobs,
+        }
     }
 
     fn plan(&self, settings: &Settings, second: i64) -> Vec<Write> {
-        let observed = Observed {
-            ihpas: &self.ihpas,
-            portraits: &self.portraits,
-            found: &self.found,
-        };
-        plan(&observed, settings, at(second))
+        let observed = self.observed();
+        let mut writes = portraits(&observed);
+        let planned = jobs(&observed, settings);
+        writes.extend(planned.writes);
+        writes.extend(self.portraits.iter().filter_map(|portrait| {
+            let key = key_of(&portrait.object)?;
+            portrait.object.spec.portrait.external_job()?;
+            self.jobs.get(&key)?;
+            let found = match planned.problems.get(&key) {
+                Some(problem) => Err(problem),
+                None => Ok(self.result.as_ref()),
+            };
+            result(portrait, found, at(second))
+        }));
+        writes
     }
 
     /// The CronJob that is asked for.
@@ -162,10 +226,13 @@ fn a_portrait_follows_its_autoscaler_and_not_one_that_has_not_made_it() {
             write.target.resource == "horizontalportraits" && write.target.subresource.is_none()
         })
     };
-    let Some(Operation::Merge(body)) = patch(&world).map(|write| write.operation) else {
+    let Some(Operation::Conditional(change)) = patch(&world).map(|write| write.operation) else {
         panic!("no patch")
     };
-    assert_eq!(body["spec"]["algorithm"]["config"], json!({"a": 1}));
+    let mut object = json!({"metadata": {"uid": "p", "resourceVersion": "7"}, "spec": {"more": 1}});
+    apply(&mut object, &change).unwrap();
+    assert_eq!(object["spec"]["algorithm"]["config"], json!({"a": 1}));
+    assert_eq!(object["spec"]["more"], Value::Null);
     let mut foreign = serde_json::to_value(&world.portraits[0].object.spec).unwrap();
     foreign = json!({"metadata": {"name": "web-predictive", "namespace": "shop"}, "spec": foreign});
     world.portraits = vec![created(&foreign, "p", &Value::Null)];
@@ -187,15 +254,20 @@ fn a_job_is_made_once_and_changed_with_its_template_alone() {
     assert_eq!(jobs(&world), []);
     let mut old = job.clone();
     old["metadata"]["annotations"][crate::portrait_job::TEMPLATE_HASH] = json!("x");
+    old["metadata"]["annotations"]["theirs"] = json!("x");
     old["spec"]["suspend"] = json!(true);
-    world.find(Some(old), None);
+    world.find(Some(old.clone()), None);
     let [write] = &jobs(&world)[..] else { panic!() };
-    let Operation::Merge(body) = &write.operation else {
+    let Operation::Conditional(patch) = &write.operation else {
         panic!()
     };
-    let gone = body["spec"].as_object().unwrap().get("suspend");
-    assert_eq!(gone, Some(&Value::Null), "{body}");
-    assert_eq!(body["metadata"]["resourceVersion"], "3");
+    let mut patched = old.clone();
+    apply(&mut patched, patch).unwrap();
+    assert_eq!(patched["spec"]["suspend"], Value::Null, "{patched}");
+    assert_eq!(patched["metadata"]["annotations"]["theirs"], "x");
+    let mut newer = old;
+    newer["metadata"]["resourceVersion"] = json!("4");
+    apply(&mut newer, patch).unwrap_err();
     let mut foreign = job;
     foreign["metadata"]["ownerReferences"][0]["uid"] = json!("another");
     world.find(Some(foreign), None);
@@ -240,6 +312,79 @@ fn jobs_run_where_they_may_and_so_many() {
     }
 }
 
+/// The harm: only new names were counted, in their order, so that names before those that ran were no end.
+#[test]
+fn those_that_run_already_count_first_and_one_too_many_is_suspended() {
+    let mut world = World::new();
+    world.ihpas.clear();
+    let add = |world: &mut World, name: &str, found: Option<Option<FoundJob>>| {
+        let object = Arc::new(serde_json::from_value(alone(name)).unwrap());
+        let checked = CheckedHorizontalPortrait::new(object, None);
+        world.portraits.push(Arc::new(checked));
+        if let Some(found) = found {
+            world.jobs.insert(key(name), found);
+        }
+    };
+    world.portraits.clear();
+    for name in ["a0", "a1"] {
+        add(&mut world, name, Some(None));
+    }
+    add(&mut world, "m0", Some(Some(job_of("m0", false))));
+    let two = settings();
+    let writes = world.plan(&two, 0);
+    assert_eq!(of_jobs(&writes), (vec![], vec!["a0"]));
+    add(&mut world, "m1", Some(Some(job_of("m1", false))));
+    assert_eq!(of_jobs(&world.plan(&two, 0)), (vec![], vec![]));
+    add(&mut world, "m2", Some(Some(job_of("m2", false))));
+    assert_eq!(of_jobs(&world.plan(&two, 0)), (vec!["m2"], vec![]));
+    let one = Settings {
+        most_jobs: 3,
+        ..settings()
+    };
+    assert_eq!(of_jobs(&world.plan(&one, 0)), (vec![], vec![]));
+    // One that nobody has looked at may run.
+    let four = Settings {
+        most_jobs: 4,
+        ..settings()
+    };
+    assert_eq!(of_jobs(&world.plan(&four, 0)), (vec![], vec!["a0"]));
+    add(&mut world, "b0", None);
+    assert_eq!(of_jobs(&world.plan(&four, 0)), (vec![], vec![]));
+    // One that is suspended gives way, and goes on when there is room.
+    world.jobs.insert(key("b0"), Some(job_of("b0", true)));
+    assert_eq!(of_jobs(&world.plan(&four, 0)), (vec![], vec!["a0"]));
+    let all = Settings {
+        most_jobs: 9,
+        ..settings()
+    };
+    assert_eq!(
+        of_jobs(&world.plan(&all, 0)),
+        (vec![], vec!["a0", "a1", "b0"])
+    );
+}
+
+/// The harm: jobs of tenants ran on where their namespace had opted out, and where jobs were off.
+#[test]
+fn jobs_are_suspended_where_none_may_run() {
+    let mut world = World::new();
+    let job = world.job();
+    world.find(Some(job), None);
+    let suspended = (vec!["web-predictive"], vec![]);
+    let off = Settings {
+        runs_jobs: false,
+        ..settings()
+    };
+    assert_eq!(of_jobs(&world.plan(&off, 0)), suspended);
+    let restored = restore(&world.observed());
+    assert_eq!(of_jobs(&restored), suspended);
+    assert!(restored.iter().all(|one| one.purpose == Purpose::Restore));
+    let outline = world.portraits.remove(0).object.outline();
+    world.ihpas.clear();
+    world.outlines = vec![Arc::new(outline)];
+    assert_eq!(of_jobs(&world.plan(&settings(), 0)), suspended);
+    assert_eq!(of_jobs(&restore(&world.observed())), suspended);
+}
+
 #[test]
 fn a_job_that_nobody_names_any_more_is_suspended() {
     let mut world = World::new();
@@ -249,10 +394,7 @@ fn a_job_that_nobody_names_any_more_is_suspended() {
     )];
     world.find(Some(job.clone()), None);
     let writes = world.plan(&settings(), 0);
-    let Operation::Merge(body) = &writes[0].operation else {
-        panic!("{writes:?}")
-    };
-    assert_eq!(body["spec"], json!({"suspend": true}));
+    assert_eq!(of_jobs(&writes), (vec!["web-predictive"], vec![]));
     job["spec"]["suspend"] = json!(true);
     world.find(Some(job), None);
     assert_eq!(world.condition(&settings(), 0).0, "NotNamed");

@@ -1,0 +1,163 @@
+//! One object of a list or a watch, whose faults are its own.
+//!
+//! A list is read in one go, and what cannot be read ends it for everybody. So the text of each object is set apart first,
+//! which nothing in it can prevent: not a field of another form, and not nesting deeper than a parser follows. Only then it is
+//! read. Nothing of the text is copied for it, where kube's own guard holds each object two more times.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::Resource;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::json::null_is_default;
+use crate::meta::Meta;
+
+/// An object, or what is known of one that cannot be read. It is read from JSON text only, and in a watch from events that
+/// name their type before their object, as those of API servers do.
+#[derive(Debug, Clone)]
+pub struct Guarded<K>(pub Result<K, Unreadable>);
+
+/// An object that cannot be read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct Unreadable {
+    /// Name, namespace, uid and resource version, as far as they can be read.
+    pub metadata: ObjectMeta,
+    /// What is wrong with it.
+    pub error: String,
+}
+
+impl Unreadable {
+    /// The kind of error, for metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "unreadable"
+    }
+}
+
+/// The part of an object that the API server checks for every kind.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Outline {
+    #[serde(deserialize_with = "null_is_default")]
+    metadata: Meta,
+}
+
+impl<'de, K: DeserializeOwned> Deserialize<'de> for Guarded<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(Self(serde_json::from_str(text).map_err(|error| {
+            let outline = serde_json::from_str::<Outline>(text).unwrap_or_default();
+            Unreadable {
+                metadata: outline.metadata.identity(),
+                error: error.to_string(),
+            }
+        })))
+    }
+}
+
+impl<K: Resource> Resource for Guarded<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn kind(resource: &K::DynamicType) -> Cow<'_, str> {
+        K::kind(resource)
+    }
+
+    fn group(resource: &K::DynamicType) -> Cow<'_, str> {
+        K::group(resource)
+    }
+
+    fn version(resource: &K::DynamicType) -> Cow<'_, str> {
+        K::version(resource)
+    }
+
+    fn plural(resource: &K::DynamicType) -> Cow<'_, str> {
+        K::plural(resource)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        match &self.0 {
+            Ok(object) => object.meta(),
+            Err(unreadable) => &unreadable.metadata,
+        }
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        match &mut self.0 {
+            Ok(object) => object.meta_mut(),
+            Err(unreadable) => &mut unreadable.metadata,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube_core::{ObjectList, WatchEvent};
+
+    use super::*;
+    use crate::watched::{WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedPod};
+
+    fn nested(levels: usize) -> String {
+        format!("{}1{}", r#"{"f:a":"#.repeat(levels), "}".repeat(levels))
+    }
+
+    /// The names in a list of one object with these fields and one without any.
+    fn listed<K: Resource + Clone + DeserializeOwned>(fields: &str) -> Vec<(String, bool)> {
+        let item = |name: &str, fields: &str| {
+            format!(r#"{{"metadata": {{"name": "{name}", "namespace": "shop"}}{fields}}}"#)
+        };
+        let text = format!(
+            r#"{{"kind": "List", "apiVersion": "v1", "metadata": {{}}, "items": [{}, {}]}}"#,
+            item("bad", fields),
+            item("good", "")
+        );
+        let list: ObjectList<Guarded<K>> = serde_json::from_str(&text).unwrap();
+        let named = list.items.iter().map(|one| {
+            let name = one.meta().name.clone().unwrap_or_default();
+            (name, one.0.is_ok())
+        });
+        named.collect()
+    }
+
+    /// The harm: one object of one tenant made every later list of its kind fail.
+    #[test]
+    fn an_object_that_cannot_be_read_is_left_out_of_its_list_alone() {
+        for fields in [
+            r#", "spec": 5"#.to_owned(),
+            format!(r#", "spec": {{"containers": {}}}"#, nested(500)),
+        ] {
+            let bad = [("bad".to_owned(), false), ("good".to_owned(), true)];
+            assert_eq!(listed::<WatchedPod>(&fields), bad, "{fields}");
+        }
+    }
+
+    #[test]
+    fn depth_where_anything_may_stand_hides_no_object() {
+        let deep = nested(500);
+        let both = [("bad".to_owned(), true), ("good".to_owned(), true)];
+        let config = format!(r#", "spec": {{"algorithm": {{"config": {deep}}}}}"#);
+        assert_eq!(listed::<WatchedHorizontalPortrait>(&config), both);
+        let template = format!(
+            r#", "spec": {{"portraitProviders": [{{"type": "Dynamic", "dynamic": {{"algorithm": {{"config": {deep},
+                "externalJob": {{"job": {{"cronJob": {{"template": {{"spec": {deep}}}}}}}}}}}}}}}]}}"#
+        );
+        assert_eq!(listed::<WatchedIhpa>(&template), both);
+        // What a writer says of himself, in objects of every kind.
+        let fields = format!(
+            r#", "metadata": {{"name": "bad", "managedFields": [{{"manager": "a", "fieldsV1": {deep}}}]}}"#
+        );
+        let list = |text: &str| {
+            let text = format!(r#"{{"type": "ADDED", "object": {{"kind": "Job"{text}}}}}"#);
+            let event: WatchEvent<Guarded<WatchedJob>> = serde_json::from_str(&text).unwrap();
+            let WatchEvent::Added(job) = event else {
+                panic!("{event:?}")
+            };
+            job.0.unwrap().metadata.name.unwrap()
+        };
+        assert_eq!(list(&fields), "bad");
+    }
+}
