@@ -108,12 +108,12 @@ async fn whoever_is_no_agent_is_not_heard_as_one() {
         println!("ignored: no `prometheus` on the PATH");
         return;
     };
-    let heard = until(&source(&prometheus, ""), &prometheus, |round| {
+    let round = until(&source(&prometheus, ""), &prometheus, |round| {
         for number in 1..=2 {
             near("of the Pod", of_pod(round, &format!("web-{number}")), 3e5)?;
         }
         Ok(())
-    });
-    let round = heard.await;
+    })
+    .await;
     assert_eq!(of_node(&round, 1), None);
 }

@@ -83,10 +83,10 @@ fn refused() -> [(&'static str, Value, &'static str); 10] {
     ]
 }
 
-async fn served(client: &Client) {
+async fn served(client: &Client, namespace: &str) {
     for plural in ["intelligenthorizontalpodautoscalers", "horizontalportraits"] {
         eventually("the kinds are served", async || {
-            let (status, _) = ask(client, "GET", &of(plural), &Value::Null).await;
+            let (status, _) = ask(client, "GET", &of(namespace, plural), &Value::Null).await;
             holds(status == 200, || status.to_string())
         })
         .await;
@@ -100,7 +100,7 @@ fn the_api_server_refuses_what_an_autoscaler_by_portraits_cannot_be_and_says_why
         manifests::install(plane, 443, None).await;
         let namespace = "autoscaler-drafts";
         objects::create_namespace(client, namespace, &[]).await;
-        served(client).await;
+        served(client, namespace).await;
         let autoscalers = of(namespace, "intelligenthorizontalpodautoscalers");
         for (place, value, told) in refused() {
             let mut object = example("refused");
@@ -135,7 +135,7 @@ fn the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one() {
         manifests::install(plane, 443, None).await;
         let namespace = "portrait-drafts";
         objects::create_namespace(client, namespace, &[]).await;
-        served(client).await;
+        served(client, namespace).await;
         let portraits = of(namespace, "horizontalportraits");
         let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "portraitType": "Burst",
             "externalGeneratorName": "us", "algorithm": {"type": "ours", "config": {"any": ["thing"]}}});

@@ -75,14 +75,18 @@ impl From<Written> for DisruptionBudget {
             });
             text.is_some_and(|text| of.contains(&text.as_str()))
         };
-        let is_absolute = is(spec.max_unavailable, ["0", "0%"]) || is(spec.min_available, ["100%"; 2]);
+        let is_absolute =
+            is(spec.max_unavailable, ["0", "0%"]) || is(spec.min_available, ["100%"; 2]);
         let is_current = status.observed_generation >= metadata.generation;
         let allowed = status.disruptions_allowed.filter(|_| is_current);
         Self {
             metadata,
             selector,
             allowed: u32::try_from(allowed.unwrap_or(0)).unwrap_or(0),
-            wanted: status.desired_healthy.zip(status.expected_pods).map(Into::into),
+            wanted: status
+                .desired_healthy
+                .zip(status.expected_pods)
+                .map(Into::into),
             is_absolute,
         }
     }
@@ -153,8 +157,10 @@ mod tests {
 
     #[test]
     fn what_is_ready_now_counts_where_its_controller_has_seen_more() {
-        let found = budget(json!({"status": {"disruptionsAllowed": 3, "desiredHealthy": 7,
-            "expectedPods": 10}}));
+        let found = budget(
+            json!({"status": {"disruptionsAllowed": 3, "desiredHealthy": 7,
+            "expectedPods": 10}}),
+        );
         for (ready, own, room) in [
             (10, 10, 3),
             (8, 10, 1),

@@ -1,8 +1,8 @@
 //! How many Pods of a workload may be unavailable: the arithmetic of the deployment and stateful set
 //! controllers.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Deserialize;
 
 use crate::json::{lenient, null_is_default};

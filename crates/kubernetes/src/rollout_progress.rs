@@ -121,8 +121,10 @@ mod tests {
 
     #[test]
     fn a_deployment_is_done_once_its_condition_has_said_so() {
-        let told = |reason: &str| json!({"conditions": [{"type": "Available", "reason": "Minimum"},
-            {"type": "Progressing", "reason": reason}]});
+        let told = |reason: &str| {
+            json!({"conditions": [{"type": "Available", "reason": "Minimum"},
+            {"type": "Progressing", "reason": reason}]})
+        };
         let counts =
             |replicas: i32, updated: i32| json!({"replicas": replicas, "updatedReplicas": updated});
         let mut old = told("NewReplicaSetAvailable");
@@ -146,10 +148,11 @@ mod tests {
 
     #[test]
     fn a_stateful_set_is_done_once_its_revisions_are_one() {
-        let revisions = |update: &str, updated: i32| json!({"currentRevision": "a",
-            "updateRevision": update, "updatedReplicas": updated});
-        let partition =
-            |of: i32| json!({"updateStrategy": {"rollingUpdate": {"partition": of}}});
+        let revisions = |update: &str, updated: i32| {
+            json!({"currentRevision": "a",
+            "updateRevision": update, "updatedReplicas": updated})
+        };
+        let partition = |of: i32| json!({"updateStrategy": {"rollingUpdate": {"partition": of}}});
         for (spec, status, found) in [
             (json!({}), json!({}), Complete),
             (json!({}), revisions("a", 3), Complete),

@@ -131,7 +131,11 @@ fn raise(
     // What its controller is about to delete counts no more.
     let staying = excess(census.off(), census.leaving(seen));
     let beyond = excess(staying, seen.limits.within(off));
-    let beyond = if waits_for_all(rules, seen) { census.off() } else { beyond };
+    let beyond = if waits_for_all(rules, seen) {
+        census.off()
+    } else {
+        beyond
+    };
     let misplaced = misplaced(seen, off);
     let mut needed = lacking.max(beyond).max(misplaced);
     let mut withheld = 0;
@@ -197,7 +201,11 @@ fn lower(
     let most = seen.limits.beside(off, others);
     let missing = excess(off, census.off());
     if seen.progress != RolloutProgress::Complete {
-        return if missing > 0 { Blocked::Now } else { Blocked::No };
+        return if missing > 0 {
+            Blocked::Now
+        } else {
+            Blocked::No
+        };
     }
     let mut left = spare.min(excess(most, census.off()));
     let mut allowance = Allowance::of(seen.limits);
@@ -232,7 +240,11 @@ fn lower(
         return Blocked::Always;
     }
     // What starts anew for a moment is not told; who waits is.
-    if !is_budgets && seen.waits_since.is_some_and(|since| seen.now.duration_since(since) >= SETTLED) {
+    if !is_budgets
+        && seen
+            .waits_since
+            .is_some_and(|since| seen.now.duration_since(since) >= SETTLED)
+    {
         plan.refusals.push(Refusal::Unavailable { pods: others });
     }
     Blocked::Now

@@ -23,8 +23,8 @@ use crate::object_ref::ObjectRef;
 use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
 
-use pods::Member;
 pub use give_backs::GiveBacks;
+use pods::Member;
 pub use problem::ProfileProblem;
 pub use profiled::{Context, ProfileMemory, Profiled};
 pub use writes::{bring_online, release};

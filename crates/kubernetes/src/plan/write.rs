@@ -217,7 +217,10 @@ mod tests {
             told(None, Some(Some(3))),
             told(None, None),
         ];
-        for (before, after) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+        for (before, after) in all
+            .iter()
+            .flat_map(|one| all.iter().map(move |other| (one, other)))
+        {
             let is = json!(before);
             let write = Write::status(Kind::Ihpa, &metadata, Some(before), after);
             assert_eq!(write.is_some(), is != json!(after), "{is} {}", json!(after));

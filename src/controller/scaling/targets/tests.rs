@@ -13,6 +13,7 @@ use super::isolated::{Step, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{Samples, Traces, trace};
+use crate::metrics::cache::Failed;
 use crate::metrics::signals::{SignalReading, SignalReadings, Wanted};
 use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
@@ -497,9 +498,14 @@ impl Queue {
                 let value = Arc::new(sample);
                 let fetched_at = second(asked);
                 reading.answer = Some(Entry { value, fetched_at });
-                reading.error = None;
+                reading.failed = None;
             }
-            Err(error) => reading.error = Some(Arc::new(error)),
+            Err(error) => {
+                reading.failed = Some(Failed {
+                    attempted_at: second(asked),
+                    error: Arc::new(error),
+                });
+            }
         }
         self.readings = [(query.clone(), reading)].into_iter().collect();
     }

@@ -29,7 +29,9 @@ impl Blocked {
         let waited = seen.waits_since.map(|since| seen.now.duration_since(since));
         match self {
             Self::No => 0,
-            Self::Now => waited.is_some_and(|waited| waited >= WAITED.max(rules.drain)).into(),
+            Self::Now => waited
+                .is_some_and(|waited| waited >= WAITED.max(rules.drain))
+                .into(),
             Self::Always => usize::MAX,
         }
     }

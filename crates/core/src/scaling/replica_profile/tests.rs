@@ -118,7 +118,10 @@ impl Played {
 
     fn seen(&self) -> Vec<ProfilePod> {
         let mut pods = self.pods.clone();
-        let keys: BTreeSet<_> = pods.iter().map(|(number, pod)| self.key(*number, pod)).collect();
+        let keys: BTreeSet<_> = pods
+            .iter()
+            .map(|(number, pod)| self.key(*number, pod))
+            .collect();
         for (number, pod) in &mut pods {
             let key = self.key(*number, pod);
             let turn = keys.iter().position(|one| *one == key).unwrap();
@@ -182,7 +185,9 @@ impl Played {
             }
             pod.state = *to;
         }
-        self.waits_since = plan.waits.then(|| self.waits_since.unwrap_or(at(self.second)));
+        self.waits_since = plan
+            .waits
+            .then(|| self.waits_since.unwrap_or(at(self.second)));
         self.replicas = plan.replicas;
         if self.lag == 0 || self.second % self.lag == 0 {
             self.follow_count();
@@ -379,7 +384,11 @@ fn a_budget_that_is_used_up_for_a_moment_is_waited_for() {
         assert!(played.gone.iter().all(|pod| pod.state.is_off()), "{lag}");
     }
     let played = scaled_in_under_a_budget(0, true);
-    assert_eq!(played.counts(), counts(7, 0, 0), "one that never lets any go");
+    assert_eq!(
+        played.counts(),
+        counts(7, 0, 0),
+        "one that never lets any go"
+    );
 }
 
 #[test]

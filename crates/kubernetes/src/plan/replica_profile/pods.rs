@@ -46,15 +46,12 @@ pub(super) fn members(
 ) -> Vec<Member> {
     give_backs.retain(profiled.gated.iter().map(|pod| &**pod));
     let is_ordinal = profiled.profile.kind() == Some(Kind::StatefulSet);
-    let gated = profiled
-        .gated
-        .iter()
-        .filter_map(|pod| {
-            let resources = give_backs.resources(pod, pod.state(), now);
-            let mut member = gated(pod, resources, is_ordinal)?;
-            member.facts.is_opening = is_opening(pod, now);
-            Some(member)
-        });
+    let gated = profiled.gated.iter().filter_map(|pod| {
+        let resources = give_backs.resources(pod, pod.state(), now);
+        let mut member = gated(pod, resources, is_ordinal)?;
+        member.facts.is_opening = is_opening(pod, now);
+        Some(member)
+    });
     let mut members: Vec<Member> = gated.collect();
     if !is_ordinal {
         members = by_deletion(members, now);

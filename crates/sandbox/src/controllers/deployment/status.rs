@@ -64,8 +64,8 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
         .filter(|is| is["type"] == "Progressing")
         .any(|is| is["reason"] == "NewReplicaSetAvailable");
     let is_of_one = newest.is_some() && updated == total;
-    let complete = (updated == desired && total == desired && has == desired)
-        || (was_complete && is_of_one);
+    let complete =
+        (updated == desired && total == desired && has == desired) || (was_complete && is_of_one);
     let name = newest.map(ResourceExt::name_any).unwrap_or_default();
     let availability = if enough {
         (

@@ -670,7 +670,8 @@ fn a_replica_profile_and_mode_direct_see_each_other() {
         .insert(SCALING.to_owned(), "recommend".to_owned());
     for (world, is_direct) in [(direct(), true), (by_namespace, true), (recommended, false)] {
         let mut observed = world.observed();
-        let profile = serde_json::from_value(json!({"metadata": {"name": "sale", "namespace": "shop"},
+        let profile =
+            serde_json::from_value(json!({"metadata": {"name": "sale", "namespace": "shop"},
             "spec": {"onlineReplicas": 3, "scaleTargetRef":
                 {"kind": observed.target.kind(), "name": observed.target.name()}}}));
         let profile = CheckedReplicaProfile::new(profile.unwrap());
