@@ -118,9 +118,13 @@ impl Played {
 
     fn seen(&self) -> Vec<ProfilePod> {
         let mut pods = self.pods.clone();
-        let keys: BTreeSet<_> = pods.iter().map(|(number, pod)| self.key(*number, pod)).collect();
+        let key = |number: i32, pod: &ProfilePod| {
+            let (_, is_free, cost) = self.key(number, pod);
+            (is_free, cost)
+        };
+        let keys: BTreeSet<_> = pods.iter().map(|(number, pod)| key(*number, pod)).collect();
         for (number, pod) in &mut pods {
-            let key = self.key(*number, pod);
+            let key = key(*number, pod);
             let turn = keys.iter().position(|one| *one == key).unwrap();
             pod.turn = u32::try_from(turn).unwrap();
         }
@@ -298,6 +302,25 @@ fn victims_that_come_one_by_one_are_each_drained() {
         played.pass();
     }
     assert_eq!(played.counts(), counts(3, 0, 0));
+}
+
+#[test]
+fn the_highest_ordinal_does_not_go_for_a_lower_one_that_is_not_ready() {
+    for is_ready_again in [true, false] {
+        let mut played = Played::new(5, true);
+        played.pods[1].1.ready_since = None;
+        played.play(&rules(counts(4, 0, 0)), 30);
+        assert_eq!((played.replicas, played.counts()), (5, counts(5, 0, 0)));
+        if is_ready_again {
+            for (_, pod) in &mut played.pods {
+                pod.ready_since.get_or_insert(at(30));
+            }
+        }
+        played.play(&rules(counts(4, 0, 0)), 60);
+        assert_eq!(played.replicas, 4);
+        // Who waits for ever waits for a minute.
+        assert_eq!(played.gone[0].state.is_off(), is_ready_again);
+    }
 }
 
 #[test]
