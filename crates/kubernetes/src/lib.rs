@@ -64,7 +64,7 @@ pub mod resizable_pod;
 pub mod resize_record;
 pub mod resource_list;
 pub mod rolling_update;
-pub mod rollout_progress;
+mod rollout_progress;
 pub mod scaled_kind;
 pub mod scaled_object;
 pub mod scaling_policy;

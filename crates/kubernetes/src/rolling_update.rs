@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::json::{lenient, null_is_default};
 use crate::kinds::Kind;
+use crate::rollout_progress::Replaced;
 
 /// The value of either bound of a Deployment where it does not say.
 const DEFAULT: &str = "25%";
@@ -107,7 +108,9 @@ pub(crate) struct WrittenRollout {
     #[serde(deserialize_with = "lenient")]
     strategy: Option<Strategy>,
     #[serde(deserialize_with = "lenient")]
-    update_strategy: Option<Strategy>,
+    update_strategy: Option<UpdateStrategy>,
+    #[serde(deserialize_with = "null_is_default")]
+    paused: bool,
     #[serde(deserialize_with = "lenient")]
     pod_management_policy: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -123,7 +126,36 @@ struct Strategy {
     rolling_update: RollingUpdate,
 }
 
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct UpdateStrategy {
+    #[serde(rename = "type", deserialize_with = "null_is_default")]
+    kind: String,
+    #[serde(deserialize_with = "null_is_default")]
+    rolling_update: StatefulSetUpdate,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct StatefulSetUpdate {
+    #[serde(deserialize_with = "lenient")]
+    max_unavailable: Option<IntOrString>,
+    #[serde(deserialize_with = "lenient")]
+    partition: Option<i32>,
+}
+
 impl WrittenRollout {
+    /// The Pods that it replaces.
+    pub(crate) fn replaced(&self) -> Replaced {
+        let update = self.update_strategy.as_ref();
+        let partition = update.and_then(|update| update.rolling_update.partition);
+        Replaced {
+            paused: self.paused,
+            on_delete: update.is_some_and(|update| update.kind == "OnDelete"),
+            partition: partition.unwrap_or(0),
+        }
+    }
+
     /// What it says of a workload of this kind.
     pub(crate) fn of(self, kind: Kind) -> Rollout {
         let Self {
@@ -131,6 +163,7 @@ impl WrittenRollout {
             update_strategy,
             pod_management_policy,
             min_ready_seconds,
+            paused: _,
         } = self;
         let strategy = strategy.unwrap_or_default();
         let update = update_strategy.unwrap_or_default().rolling_update;
@@ -192,6 +225,19 @@ mod tests {
             let found = rollout(kind, spec.clone()).max_unavailable(replicas);
             assert_eq!(found, most, "{kind:?} {spec} {replicas}");
         }
+    }
+
+    #[test]
+    fn what_is_replaced_is_read_beside_what_may_be_unavailable() {
+        let spec = json!({"paused": true, "minReadySeconds": 30, "updateStrategy": {
+            "type": "OnDelete", "rollingUpdate": {"partition": 3, "maxUnavailable": 2}}});
+        let read: WrittenRollout = serde_json::from_value(spec.clone()).unwrap();
+        let replaced = read.replaced();
+        assert!(replaced.paused && replaced.on_delete);
+        assert_eq!(replaced.partition, 3);
+        let rollout = rollout(Kind::StatefulSet, spec);
+        assert_eq!(rollout.max_unavailable(9), Some(2));
+        assert_eq!(rollout.min_ready.as_secs(), 30);
     }
 
     #[test]

@@ -7,34 +7,19 @@
 
 use serde::Deserialize;
 
-use crate::json::{lenient, list, null_is_default};
+use crate::json::{list, null_is_default};
 use crate::kinds::Kind;
 use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
-/// The parts of a workload's spec that say what it brings out.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct RolledOut {
-    #[serde(deserialize_with = "null_is_default")]
-    paused: bool,
-    #[serde(deserialize_with = "lenient")]
-    update_strategy: Option<Strategy>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Strategy {
-    #[serde(rename = "type", deserialize_with = "null_is_default")]
-    kind: String,
-    #[serde(deserialize_with = "null_is_default")]
-    rolling_update: Partitioned,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Partitioned {
-    #[serde(deserialize_with = "lenient")]
-    partition: Option<i32>,
+/// What a workload's spec says of the Pods that it replaces.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Replaced {
+    /// None: it is paused.
+    pub(crate) paused: bool,
+    /// Those alone that somebody else deletes.
+    pub(crate) on_delete: bool,
+    /// Those alone with this ordinal and higher ones.
+    pub(crate) partition: i32,
 }
 
 /// The parts of its status that say how far it is.
@@ -68,7 +53,7 @@ impl WrittenStatus {
         kind: Kind,
         generation: Option<i64>,
         replicas: i32,
-        spec: &RolledOut,
+        spec: Replaced,
     ) -> RolloutProgress {
         let is_done = match kind {
             Kind::Deployment => spec.paused || self.has_progressed(replicas),
@@ -92,14 +77,11 @@ impl WrittenStatus {
         }
     }
 
-    fn has_updated(&self, replicas: i32, spec: &RolledOut) -> bool {
-        let strategy = spec.update_strategy.as_ref();
-        let partition = strategy.and_then(|strategy| strategy.rolling_update.partition);
-        let partition = partition.filter(|&partition| partition > 0);
-        let is_above = |partition: i32| self.updated_replicas >= replicas.saturating_sub(partition);
-        strategy.is_some_and(|strategy| strategy.kind == "OnDelete")
+    fn has_updated(&self, replicas: i32, spec: Replaced) -> bool {
+        let above = replicas.saturating_sub(spec.partition);
+        spec.on_delete
             || self.current_revision == self.update_revision
-            || partition.is_some_and(is_above)
+            || (spec.partition > 0 && self.updated_replicas >= above)
     }
 }
 
@@ -110,38 +92,47 @@ mod tests {
     use super::RolloutProgress::{Complete, UnderWay, Unseen};
     use super::*;
 
-    fn progress(kind: Kind, spec: Value, mut status: Value) -> RolloutProgress {
+    const ALL: Replaced = Replaced {
+        paused: false,
+        on_delete: false,
+        partition: 0,
+    };
+
+    fn progress(kind: Kind, spec: Replaced, mut status: Value) -> RolloutProgress {
         if status["observedGeneration"].is_null() {
             status["observedGeneration"] = json!(2);
         }
-        let spec: RolledOut = serde_json::from_value(spec).unwrap();
         let status: WrittenStatus = serde_json::from_value(status).unwrap();
-        status.progress(kind, Some(2), 3, &spec)
+        status.progress(kind, Some(2), 3, spec)
     }
 
     #[test]
     fn a_deployment_is_done_once_its_condition_has_said_so() {
+        let paused = Replaced {
+            paused: true,
+            ..ALL
+        };
         let told = |reason: &str| {
             json!({"conditions": [{"type": "Available", "reason": "Minimum"},
-            {"type": "Progressing", "reason": reason}]})
+                {"type": "Progressing", "reason": reason}]})
         };
         let counts =
             |replicas: i32, updated: i32| json!({"replicas": replicas, "updatedReplicas": updated});
         let mut old = told("NewReplicaSetAvailable");
         old["observedGeneration"] = json!(1);
         for (spec, status, found) in [
-            (json!({}), told("NewReplicaSetAvailable"), Complete),
-            (json!({}), told("ReplicaSetUpdated"), UnderWay),
-            (json!({}), told("ProgressDeadlineExceeded"), UnderWay),
-            (json!({}), told("DeploymentResumed"), UnderWay),
-            (json!({"paused": true}), told("DeploymentPaused"), Complete),
-            (json!({}), old, Unseen),
-            (json!({}), counts(3, 3), Complete),
-            (json!({}), counts(4, 3), UnderWay),
-            (json!({}), counts(3, 2), UnderWay),
-            (json!({}), json!({"conditions": null}), UnderWay),
+            (ALL, told("NewReplicaSetAvailable"), Complete),
+            (ALL, told("ReplicaSetUpdated"), UnderWay),
+            (ALL, told("ProgressDeadlineExceeded"), UnderWay),
+            (ALL, told("DeploymentResumed"), UnderWay),
+            (paused, told("DeploymentPaused"), Complete),
+            (ALL, old, Unseen),
+            (ALL, counts(3, 3), Complete),
+            (ALL, counts(4, 3), UnderWay),
+            (ALL, counts(3, 2), UnderWay),
+            (ALL, json!({"conditions": null}), UnderWay),
         ] {
-            let name = format!("{spec} {status}");
+            let name = format!("{spec:?} {status}");
             assert_eq!(progress(Kind::Deployment, spec, status), found, "{name}");
         }
     }
@@ -149,27 +140,25 @@ mod tests {
     #[test]
     fn a_stateful_set_is_done_once_its_revisions_are_one() {
         let revisions = |update: &str, updated: i32| {
-            json!({"currentRevision": "a",
-            "updateRevision": update, "updatedReplicas": updated})
+            json!({"currentRevision": "a", "updateRevision": update, "updatedReplicas": updated})
         };
-        let partition = |of: i32| json!({"updateStrategy": {"rollingUpdate": {"partition": of}}});
+        let partition = |partition: i32| Replaced { partition, ..ALL };
+        let on_delete = Replaced {
+            on_delete: true,
+            ..ALL
+        };
         for (spec, status, found) in [
-            (json!({}), json!({}), Complete),
-            (json!({}), revisions("a", 3), Complete),
-            (json!({}), revisions("b", 3), UnderWay),
-            (partition(0), revisions("b", 3), UnderWay),
+            (ALL, json!({}), Complete),
+            (ALL, revisions("a", 3), Complete),
+            (ALL, revisions("b", 3), UnderWay),
             (partition(2), revisions("b", 0), UnderWay),
             (partition(2), revisions("b", 1), Complete),
-            (
-                json!({"updateStrategy": {"type": "OnDelete"}}),
-                revisions("b", 0),
-                Complete,
-            ),
+            (on_delete, revisions("b", 0), Complete),
         ] {
-            let name = format!("{spec} {status}");
+            let name = format!("{spec:?} {status}");
             assert_eq!(progress(Kind::StatefulSet, spec, status), found, "{name}");
         }
-        let unseen = progress(Kind::ReplicaSet, json!({}), json!({}));
-        assert_eq!(unseen, Complete, "it brings nothing out");
+        let alone = progress(Kind::ReplicaSet, ALL, json!({}));
+        assert_eq!(alone, Complete, "it brings nothing out");
     }
 }

@@ -8,7 +8,7 @@ use super::json::{lenient, null_is_default};
 use super::kinds::Kind;
 use super::meta::Meta;
 use super::rolling_update::{Rollout, WrittenRollout};
-use super::rollout_progress::{RolledOut, WrittenStatus};
+use super::rollout_progress::WrittenStatus;
 use super::selector::WrittenSelector;
 use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
@@ -60,7 +60,7 @@ impl Workload {
             status,
         } = Written::deserialize(deserializer)?;
         let replicas = spec.replicas.unwrap_or(1);
-        let progress = status.progress(kind, metadata.generation, replicas, &spec.rolled_out);
+        let progress = status.progress(kind, metadata.generation, replicas, spec.rollout.replaced());
         let selector = spec.selector.map(LabelSelector::from);
         let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
         Ok(Self {
@@ -117,8 +117,6 @@ struct Spec {
     selector: Option<WrittenSelector>,
     #[serde(flatten)]
     rollout: WrittenRollout,
-    #[serde(flatten)]
-    rolled_out: RolledOut,
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn workload(state: &ClusterState, kind: Kind, name: &str, annotations: &Value) {
         replicas: 3,
         selector: None,
         rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
-        progress: evenkeel_kubernetes::rollout_progress::RolloutProgress::Complete,
+        progress: evenkeel_core::scaling::replica_profile::RolloutProgress::Complete,
         custom: None,
     })));
 }
@@ -514,7 +514,7 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
             replicas: 1,
             selector: None,
             rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
-            progress: evenkeel_kubernetes::rollout_progress::RolloutProgress::Complete,
+            progress: evenkeel_core::scaling::replica_profile::RolloutProgress::Complete,
             custom: None,
         })));
         assert_eq!(told, []);
@@ -742,7 +742,7 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
             replicas: 3,
             selector: None,
             rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
-            progress: evenkeel_kubernetes::rollout_progress::RolloutProgress::Complete,
+            progress: evenkeel_core::scaling::replica_profile::RolloutProgress::Complete,
             custom: None,
         })));
     };

@@ -74,9 +74,14 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
         ..ProfilePlan::default()
     };
     // Those that its controller has not deleted yet go too, and replicas without a Pod are gone. Those that are not
-    // ready need not be taken out of traffic: their controller deletes them first.
+    // ready need not be taken out of traffic: their controller deletes them first, unless it goes by ordinals.
     let going = excess(census.pods, wanted.total());
-    let leaving = excess(going, census.unready);
+    let first = if seen.goes_by_ordinals() {
+        0
+    } else {
+        census.unready
+    };
+    let leaving = excess(going, first);
     let off = wanted.parked().saturating_add(leaving);
     let raised = raise(rules, seen, &census, off, &mut plan);
     let mut blocked = Blocked::No;
@@ -84,10 +89,13 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
         blocked = lower(rules, seen, &census, off, &mut plan);
         exchange(rules, seen, &census, leaving, &mut plan);
     }
-    if seen.limits.within(off) == 0 {
+    if off > 0 && seen.limits.within(off) == 0 {
         blocked = Blocked::Always;
     }
+    let taken_off = plan.changes.iter().map(|change| change.pod);
+    let taken_off = taken_off.filter(|&pod| !seen.pods[pod].state.is_off());
     let scale_in = ScaleIn {
+        taken_off: taken_off.collect(),
         rules,
         seen,
         census: &census,
@@ -232,7 +240,9 @@ fn lower(
     }
     let is_budgets = left > 0 && refusal.is_some();
     plan.refusals.extend(refusal.filter(|_| left > 0));
-    if !none_leaves || missing == 0 || spare == 0 || (left > 0 && !is_budgets) {
+    // By ordinals the next one goes though it is needed, where one that is not ready stays in its place.
+    let is_needed = spare == 0 && !seen.goes_by_ordinals();
+    if !none_leaves || missing == 0 || is_needed || (left > 0 && !is_budgets) {
         return Blocked::No;
     }
     let has_room = seen.limits.within(off) > rules.wanted.parked();

@@ -68,8 +68,8 @@ pub struct ProfilePod {
     /// Since when it has taken no traffic; `None` while it may take some.
     pub off_since: Option<Timestamp>,
     pub resources: PodResources,
-    /// Its turn where its controller deletes Pods, by what that sees: those of lower ones go before, and
-    /// among equals any.
+    /// Its turn where its controller deletes Pods that are not ready, by the costs that it sees: those of lower ones
+    /// go before, and among equals any.
     pub turn: u32,
     /// True where its turn may be made another: a user has given it no cost of deletion.
     pub takes_mark: bool,

@@ -3,7 +3,9 @@
 //! First those that take no traffic for want of readiness; then those that stand by and those that are cut off
 //! beyond what is wanted; where there are no others to be had, those that take traffic. One that has taken some
 //! goes only after it has been out of it for the drain. The count falls by those alone that their controller is
-//! sure to delete before any other Pod, by what it sees of costs: of equals it takes any.
+//! sure to delete before any other Pod that is not ready, by what it sees of costs: of equals it takes any.
+
+use std::collections::BTreeSet;
 
 use super::census::Census;
 use super::excess::{at_least_none, excess};
@@ -17,12 +19,14 @@ pub(super) struct ScaleIn<'a> {
     pub(super) census: &'a Census,
     /// The Pods that may go in traffic, since limits let none be taken out of it.
     pub(super) undrained: usize,
+    /// The positions of those that are taken out of traffic now, which their controller may see before the count.
+    pub(super) taken_off: BTreeSet<usize>,
 }
 
-/// The first turns of some Pods: that of any, and that of one which should not go yet.
+/// The first turns of some Pods out of traffic: of those that stay, and of those that have requests under way.
 #[derive(Debug, Clone, Copy)]
 struct FirstTurns {
-    any: u32,
+    staying: u32,
     harmed: u32,
 }
 
@@ -34,7 +38,7 @@ impl ScaleIn<'_> {
         if self.seen.is_rolling || most == 0 {
             return Vec::new();
         }
-        if self.goes_by_ordinals() {
+        if self.seen.goes_by_ordinals() {
             return (0..pods.len()).take(most).collect();
         }
         let wanted = self.rules.wanted;
@@ -62,7 +66,7 @@ impl ScaleIn<'_> {
             return surplus;
         }
         let absent = self.census.missing.min(surplus);
-        let ripe = if self.goes_by_ordinals() {
+        let ripe = if self.seen.goes_by_ordinals() {
             let mut undrained = self.undrained;
             let is_ripe = |at: &&usize| {
                 let pod = &self.seen.pods[**at];
@@ -80,17 +84,13 @@ impl ScaleIn<'_> {
         surplus.min(absent.saturating_add(ripe))
     }
 
-    fn goes_by_ordinals(&self) -> bool {
-        self.seen.pods.iter().any(|pod| pod.ordinal.is_some())
-    }
-
-    /// How many of the first victims may go and are sure to go before all other Pods. Where one cannot be marked,
-    /// as a user has given it a cost, others may go in its place that no harm is done to.
+    /// How many of the first victims may go and are sure to go before all others out of traffic. Where one cannot be
+    /// marked, as a user has given it a cost, others may go in its place that no harm is done to.
     fn sure_to_go(&self, victims: &[usize]) -> usize {
         let pods = self.seen.pods;
         let mut behind = vec![self.others(victims)];
         for &at in victims.iter().rev() {
-            behind.push(self.with(behind[behind.len() - 1], &pods[at]));
+            behind.push(self.with(behind[behind.len() - 1], at));
         }
         behind.reverse();
         let ripe = victims.iter().take_while(|at| self.is_ripe(&pods[**at]));
@@ -99,7 +99,11 @@ impl ScaleIn<'_> {
             last = last.max(pods[at].turn);
             is_by_chance |= !pods[at].takes_mark;
             let next = behind[place + 1];
-            let next = if is_by_chance { next.harmed } else { next.any };
+            let next = if is_by_chance {
+                next.harmed
+            } else {
+                next.staying
+            };
             if last < next {
                 sure = place + 1;
             }
@@ -109,36 +113,32 @@ impl ScaleIn<'_> {
 
     /// The first turns of those that are no victims.
     fn others(&self, victims: &[usize]) -> FirstTurns {
-        let mut is_victim = vec![false; self.seen.pods.len()];
-        for &at in victims {
-            is_victim[at] = true;
-        }
-        let others = self.seen.pods.iter().zip(is_victim);
+        let victims: BTreeSet<usize> = victims.iter().copied().collect();
+        let others = (0..self.seen.pods.len()).filter(|at| !victims.contains(at));
         let none = FirstTurns {
-            any: u32::MAX,
+            staying: u32::MAX,
             harmed: u32::MAX,
         };
-        others
-            .filter(|(_, is_victim)| !is_victim)
-            .fold(none, |first, (pod, _)| self.with(first, pod))
+        others.fold(none, |first, at| self.with(first, at))
     }
 
-    fn with(&self, first: FirstTurns, pod: &ProfilePod) -> FirstTurns {
-        FirstTurns {
-            any: first.any.min(pod.turn),
-            harmed: if self.is_harmless(pod) {
-                first.harmed
-            } else {
-                first.harmed.min(pod.turn)
-            },
+    fn with(&self, mut first: FirstTurns, at: usize) -> FirstTurns {
+        let pod = &self.seen.pods[at];
+        let is_off = pod.state.is_off();
+        if self.taken_off.contains(&at) || (is_off && !self.is_harmless(pod)) {
+            first.harmed = first.harmed.min(pod.turn);
+            first.staying = first.staying.min(pod.turn);
+        } else if is_off && pod.takes_mark {
+            first.staying = first.staying.min(pod.turn);
         }
+        first
     }
 
     /// The Pods in traffic that go as they are, since nothing takes them out of it. They go after all others.
     fn not_to_be_drained(&self, going: i32, victims: &[usize]) -> usize {
         let pods = self.seen.pods;
         let mut off = pods.iter().filter(|pod| pod.state.is_off());
-        if !off.all(|pod| self.is_harmless(pod)) {
+        if !self.taken_off.is_empty() || !off.all(|pod| self.is_harmless(pod)) {
             return 0;
         }
         let lacking = at_least_none(going).saturating_sub(victims.len());

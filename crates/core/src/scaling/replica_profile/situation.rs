@@ -48,3 +48,10 @@ pub struct Situation<'a> {
     pub waits_since: Option<Timestamp>,
     pub now: Timestamp,
 }
+
+impl Situation<'_> {
+    /// True where its controller deletes the Pod with the highest ordinal, whatever it does.
+    pub(super) fn goes_by_ordinals(&self) -> bool {
+        self.pods.iter().any(|pod| pod.ordinal.is_some())
+    }
+}

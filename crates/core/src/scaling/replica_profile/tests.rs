@@ -118,12 +118,13 @@ impl Played {
 
     fn seen(&self) -> Vec<ProfilePod> {
         let mut pods = self.pods.clone();
-        let keys: BTreeSet<_> = pods
-            .iter()
-            .map(|(number, pod)| self.key(*number, pod))
-            .collect();
+        let key = |number: i32, pod: &ProfilePod| {
+            let (_, is_free, cost) = self.key(number, pod);
+            (is_free, cost)
+        };
+        let keys: BTreeSet<_> = pods.iter().map(|(number, pod)| key(*number, pod)).collect();
         for (number, pod) in &mut pods {
-            let key = self.key(*number, pod);
+            let key = key(*number, pod);
             let turn = keys.iter().position(|one| *one == key).unwrap();
             pod.turn = u32::try_from(turn).unwrap();
         }
@@ -185,9 +186,7 @@ impl Played {
             }
             pod.state = *to;
         }
-        self.waits_since = plan
-            .waits
-            .then(|| self.waits_since.unwrap_or(at(self.second)));
+        self.waits_since = plan.waits.then(|| self.waits_since.unwrap_or(at(self.second)));
         self.replicas = plan.replicas;
         if self.lag == 0 || self.second % self.lag == 0 {
             self.follow_count();
@@ -306,6 +305,25 @@ fn victims_that_come_one_by_one_are_each_drained() {
 }
 
 #[test]
+fn the_highest_ordinal_does_not_go_for_a_lower_one_that_is_not_ready() {
+    for is_ready_again in [true, false] {
+        let mut played = Played::new(5, true);
+        played.pods[1].1.ready_since = None;
+        played.play(&rules(counts(4, 0, 0)), 30);
+        assert_eq!((played.replicas, played.counts()), (5, counts(5, 0, 0)));
+        if is_ready_again {
+            for (_, pod) in &mut played.pods {
+                pod.ready_since.get_or_insert(at(30));
+            }
+        }
+        played.play(&rules(counts(4, 0, 0)), 60);
+        assert_eq!(played.replicas, 4);
+        // Who waits for ever waits for a minute.
+        assert_eq!(played.gone[0].state.is_off(), is_ready_again);
+    }
+}
+
+#[test]
 fn a_victim_with_a_cost_of_its_user_goes_once_no_harm_is_done_to_others() {
     let mut played = Played::new(4, false);
     played.play(&rules(counts(2, 2, 0)), 60);
@@ -384,11 +402,7 @@ fn a_budget_that_is_used_up_for_a_moment_is_waited_for() {
         assert!(played.gone.iter().all(|pod| pod.state.is_off()), "{lag}");
     }
     let played = scaled_in_under_a_budget(0, true);
-    assert_eq!(
-        played.counts(),
-        counts(7, 0, 0),
-        "one that never lets any go"
-    );
+    assert_eq!(played.counts(), counts(7, 0, 0), "one that never lets any go");
 }
 
 #[test]

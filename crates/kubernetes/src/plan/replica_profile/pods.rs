@@ -31,12 +31,9 @@ pub(super) struct Member {
     /// It as far as it may go in a scale-in.
     pub(super) removable: Option<RemovablePod>,
     pub(super) facts: ProfilePod,
-    /// What decides before all else when its controller deletes it.
-    key: TurnKey,
+    /// The cost of its deletion.
+    cost: i32,
 }
-
-/// True for one that is bound, its phase, true for one that is ready, and the cost of its deletion.
-type TurnKey = (bool, Phase, bool, i32);
 
 /// The Pods that are neither finished nor being deleted, those first that go first.
 pub(super) fn members(
@@ -69,12 +66,12 @@ pub(super) fn members(
     members
 }
 
-/// Gives Pods their turns: the same where only chance decides, or what is known here too late.
+/// Gives Pods their turns, the same where they cost the same.
 fn take_turns(members: &mut [Member]) {
-    let keys: BTreeSet<TurnKey> = members.iter().map(|member| member.key).collect();
-    let turns: BTreeMap<TurnKey, u32> = keys.into_iter().zip(0..).collect();
+    let costs: BTreeSet<i32> = members.iter().map(|member| member.cost).collect();
+    let turns: BTreeMap<i32, u32> = costs.into_iter().zip(0..).collect();
     for member in members {
-        member.facts.turn = turns.get(&member.key).copied().unwrap_or(0);
+        member.facts.turn = turns.get(&member.cost).copied().unwrap_or(0);
     }
 }
 
@@ -102,19 +99,9 @@ fn gated(pod: &Arc<Pod>, resources: PodResources, is_ordinal: bool) -> Option<Me
         ordinal: ordinal(pod.name()).filter(|_| is_ordinal),
     };
     let cost = removable.mark.cost.as_deref();
-    let phase = match pod.status.phase {
-        pod::Phase::Pending => Phase::Pending,
-        pod::Phase::Running => Phase::Running,
-        _ => Phase::Unknown,
-    };
     Some(Member {
         pod: Some(Arc::clone(pod)),
-        key: (
-            removable.node.is_some(),
-            phase,
-            facts.ready_since.is_some(),
-            cost.and_then(|cost| cost.parse().ok()).unwrap_or(0),
-        ),
+        cost: cost.and_then(|cost| cost.parse().ok()).unwrap_or(0),
         removable: Some(removable),
         facts,
     })
@@ -134,11 +121,6 @@ fn ungated(facts: &PodFacts, is_ordinal: bool) -> Member {
     let ready = facts
         .ready
         .filter(|ready| ready.status == ConditionStatus::True);
-    let phase = match facts.phase {
-        PodPhase::Pending => Phase::Pending,
-        PodPhase::Running => Phase::Running,
-        _ => Phase::Unknown,
-    };
     Member {
         pod: None,
         removable: None,
@@ -148,7 +130,7 @@ fn ungated(facts: &PodFacts, is_ordinal: bool) -> Member {
             ordinal: ordinal(&facts.name).filter(|_| is_ordinal),
             ..ProfilePod::default()
         },
-        key: (facts.start_time.is_some(), phase, ready.is_some(), 0),
+        cost: 0,
     }
 }
 
@@ -178,15 +160,18 @@ fn victim(member: &Member, now: Timestamp) -> Victim<Arc<str>, String> {
     };
     let made = pod.and_then(|pod| pod.metadata.creation_timestamp);
     let age = |since: Option<Timestamp>| since.map(|since| now.duration_since(since));
-    let (_, phase, is_ready, cost) = member.key;
     Victim {
         node: member
             .removable
             .as_ref()
             .and_then(|removable| removable.node.clone()),
-        phase,
-        is_ready,
-        cost,
+        phase: match pod.map(|pod| pod.status.phase) {
+            Some(pod::Phase::Pending) => Phase::Pending,
+            Some(pod::Phase::Running) => Phase::Running,
+            _ => Phase::Unknown,
+        },
+        is_ready: member.facts.ready_since.is_some(),
+        cost: member.cost,
         ready_for: age(member.facts.ready_since),
         restarts: pod.map_or([0, 0], |pod| {
             let status = &pod.status;
