@@ -4,6 +4,8 @@
 //! The resources of the spec are what was asked for last; kubelet tells in conditions what became of
 //! that, and by the resources in the status what the containers have.
 
+mod obstacle;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,6 +17,8 @@ use crate::qos_class::QosClass;
 use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
+
+pub use obstacle::Obstacle;
 
 /// The least cpu limit that kubelet can give a container, in millicores.
 const LEAST_CPU: Amount = Amount::new(10);
@@ -72,41 +76,6 @@ impl ContainerPlace {
         match self {
             Self::Container(number) => ("containers", number),
             Self::Sidecar(number) | Self::Init(number) => ("initContainers", number),
-        }
-    }
-}
-
-/// What stands against any resize of a Pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Obstacle {
-    #[error("it does not run")]
-    NotRunning,
-    #[error("it is static: kubelet runs it from a file")]
-    Static,
-    #[error("it runs on Windows, which resizes nothing in place")]
-    Windows,
-    #[error("it has resources of the Pod as a whole")]
-    PodLevelResources,
-    #[error("devices that it claims take of the node's cpu or memory")]
-    NodeResourceClaims,
-    #[error("it is of the class BestEffort, to which no request or limit can be added")]
-    BestEffort,
-    #[error("its node does not tell the resources of containers, so that it cannot resize them")]
-    NodeWithoutSupport,
-}
-
-impl Obstacle {
-    /// The cause in one word.
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::NotRunning => "NotRunning",
-            Self::Static => "StaticPod",
-            Self::Windows => "Windows",
-            Self::PodLevelResources => "PodLevelResources",
-            Self::NodeResourceClaims => "NodeResourceClaims",
-            Self::BestEffort => "BestEffort",
-            Self::NodeWithoutSupport => "NodeWithoutSupport",
         }
     }
 }

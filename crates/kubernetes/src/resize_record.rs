@@ -6,6 +6,7 @@
 //! either `from` or `to`, and anything else is another's.
 
 mod marks;
+mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,9 +19,7 @@ use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
 pub use marks::{Change, Marks, Rest, change, changes};
-
-/// Requests and limits of containers, by their names.
-pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<Values>>;
+pub use values::ContainerValues;
 
 /// The part of Evenkeel that resizes a Pod, and alone puts its resources back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

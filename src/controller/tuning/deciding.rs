@@ -9,11 +9,12 @@ use jiff::Timestamp;
 
 use super::candidates::{Candidate, Candidates};
 use super::limits::Limits;
-use super::memory::{Memory, WorkloadId, id_of};
+use super::memory::Memory;
 use super::metrics::Metrics;
 use super::room::{Around, Given, Left};
 use super::settings::{Settings, rules_of};
 use super::turns::is_due;
+use super::workloads::{WorkloadId, id_of};
 use crate::cluster::ClusterState;
 use crate::controller::scaling::BoardEntry;
 use evenkeel_core::placement::Policy;

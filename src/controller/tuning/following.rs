@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::memory::{Memory, Standing, id_of};
+use super::memory::{Memory, Standing};
 use super::metrics::Metrics;
 use super::settings::{Settings, rules_of};
-use super::workloads::by_controller;
+use super::workloads::{by_controller, id_of};
 use crate::cluster::ClusterState;
 use evenkeel_core::tuning::Mode;
 use evenkeel_kubernetes::annotations::TUNING_STATUS;

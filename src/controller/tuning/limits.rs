@@ -12,7 +12,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
 use evenkeel_kubernetes::vertical_pod_autoscaler::{RESOURCE, VerticalPodAutoscaler};
 
-use super::memory::WorkloadId;
+use super::workloads::WorkloadId;
 
 /// The most objects in one answer.
 const PAGE: u32 = 500;

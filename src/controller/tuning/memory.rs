@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::limits::Limits;
+use super::workloads::{WorkloadId, id_of};
 use crate::metrics::ContainerUsage;
 use evenkeel_core::tuning::{CpuMemory, Quiet, Samples, Window};
 use evenkeel_core::units::Amount;
@@ -22,19 +23,6 @@ const LIMITS_HOLD: SignedDuration = SignedDuration::from_mins(1);
 
 /// A Pod by its namespace and name.
 pub(super) type PodId = (Arc<str>, Arc<str>);
-
-/// A workload by namespace, kind and name.
-pub(super) type WorkloadId = (Arc<str>, &'static str, String);
-
-/// The id of a workload.
-pub(super) fn id_of(workload: &TunedWorkload) -> WorkloadId {
-    let name = workload.object.metadata.name.clone();
-    (
-        Arc::clone(&workload.namespace),
-        workload.object.kind.as_str(),
-        name.unwrap_or_default(),
-    )
-}
 
 /// What is known of one workload.
 #[derive(Debug, Default)]

@@ -1,9 +1,23 @@
 //! Workloads as the parts of tuning look for them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use evenkeel_core::tuning::Mode;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+
+/// A workload by namespace, kind and name.
+pub(super) type WorkloadId = (Arc<str>, &'static str, String);
+
+/// The id of a workload.
+pub(super) fn id_of(workload: &TunedWorkload) -> WorkloadId {
+    let name = workload.object.metadata.name.clone();
+    (
+        Arc::clone(&workload.namespace),
+        workload.object.kind.as_str(),
+        name.unwrap_or_default(),
+    )
+}
 
 /// The workloads of which anything is to be decided.
 pub(super) fn tuned(workloads: &[TunedWorkload]) -> impl Iterator<Item = &TunedWorkload> {

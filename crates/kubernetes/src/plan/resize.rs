@@ -5,6 +5,8 @@
 //! class of service stays, nothing is added that is absent and nothing removed that is there. Whoever
 //! resizes Pods (tuning by use, standby Pods of staged replicas) comes through here.
 
+mod refusal;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,12 +16,14 @@ use crate::annotations::RESIZED;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::qos_class::QosClass;
-use crate::resizable_pod::{ContainerPlace, Obstacle, ResizablePod, ResizePhase};
+use crate::resizable_pod::{ContainerPlace, ResizablePod};
 use crate::resize_record::{
     ContainerValues, Marks, RefusedRecord, ResizeRecord, Resizer, differences,
 };
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::Amount;
+
+pub use refusal::Refusal;
 
 /// What a cluster and the owner of a workload allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,76 +33,6 @@ pub struct Rules {
     /// True where the API server takes a lower memory limit of a container that goes on running: from
     /// Kubernetes 1.34 on. Elsewhere that part of a resize is left out.
     pub may_lower_memory_limits: bool,
-}
-
-/// Why a Pod is not resized.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error(transparent)]
-    Obstacle(#[from] Obstacle),
-    #[error("an annotation asks to leave it alone")]
-    Skipped,
-    #[error("a resize of it is {}", .0.as_str())]
-    UnderWay(ResizePhase),
-    #[error("it has no container {0}")]
-    NoSuchContainer(Box<str>),
-    #[error("the init container {0} has run already")]
-    InitContainer(Box<str>),
-    #[error("container {container} has no {field} of {resource}, and none is added")]
-    Absent {
-        container: Box<str>,
-        field: &'static str,
-        resource: TunedResource,
-    },
-    #[error("container {container} would start anew for a change of its {resource}")]
-    Restarts {
-        container: Box<str>,
-        resource: TunedResource,
-    },
-    #[error("the request of {resource} of container {container} would be above its limit")]
-    AboveLimit {
-        container: Box<str>,
-        resource: TunedResource,
-    },
-    #[error("its class of service would change from {} to {}", .0.as_str(), .1.as_str())]
-    ClassChanges(QosClass, QosClass),
-    #[error("the API server takes no lower memory limit of container {0} while that runs")]
-    MemoryLimitStays(Box<str>),
-    #[error("somebody else has changed its resources since they were last resized")]
-    ChangedByOthers,
-    #[error("another part of Evenkeel has resized it")]
-    ResizedOtherwise,
-    #[error(transparent)]
-    Record(#[from] RefusedRecord),
-    #[error("it has too many containers for a record of what they were resized from")]
-    TooManyContainers,
-    #[error("such a resize of it has failed, and is not asked for again before {0}")]
-    Rests(Timestamp),
-}
-
-impl Refusal {
-    /// The cause in one word.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Obstacle(obstacle) => obstacle.reason(),
-            Self::Skipped => "Skipped",
-            Self::UnderWay(_) => "ResizeUnderWay",
-            Self::NoSuchContainer(_) => "NoSuchContainer",
-            Self::InitContainer(_) => "InitContainer",
-            Self::Absent { .. } => "AbsentIsNotAdded",
-            Self::Restarts { .. } => "WouldRestart",
-            Self::AboveLimit { .. } => "RequestAboveLimit",
-            Self::ClassChanges(..) => "ClassWouldChange",
-            Self::MemoryLimitStays(_) => "MemoryLimitStays",
-            Self::ChangedByOthers => "ChangedByOthers",
-            Self::ResizedOtherwise => "ResizedOtherwise",
-            Self::TooManyContainers => "TooManyContainers",
-            Self::Record(RefusedRecord::Foreign) => "ForeignRecord",
-            Self::Record(RefusedRecord::Unreadable) => "UnreadableRecord",
-            Self::Rests(_) => "Rests",
-        }
-    }
 }
 
 /// The values that containers are to have, held to the rules; those that would change nothing are left out.

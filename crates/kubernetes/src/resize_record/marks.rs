@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::ContainerValues;
+use super::values::ContainerValues;
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 
 /// The time for which a kind of change rests after it has failed once; twice as long each time that it fails again.

@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::managed_fields::MANAGER;
 use crate::plan::conditional::apply;
+use crate::resizable_pod::Obstacle;
 use crate::resizable_pod::tests::{of, running, written_by};
 
 const RULES: Rules = Rules {

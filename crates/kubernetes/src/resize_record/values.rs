@@ -1,0 +1,8 @@
+//! Requests and limits by container, as a record and a decision name them.
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::tuning::{CpuMemory, Values};
+
+/// Requests and limits of containers, by their names.
+pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<Values>>;
