@@ -81,25 +81,18 @@ impl Readings {
             let times = measurements.map(|one| (one.start(), one.timestamp));
             times.reduce(|(start, end), next| (start.min(next.0), end.min(next.1)))
         };
-        match self.others.get(signal) {
-            Some(reading) => match reading.as_ref().ok()? {
-                Reading::Pods(samples) => {
-                    of_pods(&mut samples.iter().map(|sample| sample.measurement))
-                }
-                Reading::Object(sample) => Some((sample.timestamp, sample.timestamp)),
-                Reading::Series(samples) => {
-                    let first = samples.iter().map(|sample| sample.timestamp).min()?;
-                    Some((first, first))
-                }
-            },
-            None => {
-                let (resource, container) = signal.resource()?;
-                let metrics = self.resource.as_ref().ok()?;
-                of_pods(
-                    &mut metrics
-                        .iter()
-                        .filter_map(|pod| pod.measurement(resource, container)),
-                )
+        let Some(reading) = self.others.get(signal) else {
+            let (resource, container) = signal.resource()?;
+            let metrics = self.resource.as_ref().ok()?;
+            let measured = metrics.iter();
+            return of_pods(&mut measured.filter_map(|pod| pod.measurement(resource, container)));
+        };
+        match reading.as_ref().ok()? {
+            Reading::Pods(samples) => of_pods(&mut samples.iter().map(|sample| sample.measurement)),
+            Reading::Object(sample) => Some((sample.timestamp, sample.timestamp)),
+            Reading::Series(samples) => {
+                let first = samples.iter().map(|sample| sample.timestamp).min()?;
+                Some((first, first))
             }
         }
     }
