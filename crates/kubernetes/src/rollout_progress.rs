@@ -139,9 +139,7 @@ mod tests {
 
     #[test]
     fn a_stateful_set_is_done_once_its_revisions_are_one() {
-        let revisions = |update: &str, updated: i32| {
-            json!({"currentRevision": "a", "updateRevision": update, "updatedReplicas": updated})
-        };
+        let revisions = |update: &str, updated: i32| json!({"currentRevision": "a", "updateRevision": update, "updatedReplicas": updated});
         let partition = |partition: i32| Replaced { partition, ..ALL };
         let on_delete = Replaced {
             on_delete: true,

@@ -60,7 +60,8 @@ impl Workload {
             status,
         } = Written::deserialize(deserializer)?;
         let replicas = spec.replicas.unwrap_or(1);
-        let progress = status.progress(kind, metadata.generation, replicas, spec.rollout.replaced());
+        let progress =
+            status.progress(kind, metadata.generation, replicas, spec.rollout.replaced());
         let selector = spec.selector.map(LabelSelector::from);
         let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
         Ok(Self {

@@ -186,7 +186,9 @@ impl Played {
             }
             pod.state = *to;
         }
-        self.waits_since = plan.waits.then(|| self.waits_since.unwrap_or(at(self.second)));
+        self.waits_since = plan
+            .waits
+            .then(|| self.waits_since.unwrap_or(at(self.second)));
         self.replicas = plan.replicas;
         if self.lag == 0 || self.second % self.lag == 0 {
             self.follow_count();
@@ -402,7 +404,11 @@ fn a_budget_that_is_used_up_for_a_moment_is_waited_for() {
         assert!(played.gone.iter().all(|pod| pod.state.is_off()), "{lag}");
     }
     let played = scaled_in_under_a_budget(0, true);
-    assert_eq!(played.counts(), counts(7, 0, 0), "one that never lets any go");
+    assert_eq!(
+        played.counts(),
+        counts(7, 0, 0),
+        "one that never lets any go"
+    );
 }
 
 #[test]

@@ -7,7 +7,6 @@ use evenkeel_core::scaling::{ObjectBounds, Risk};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plan::write::Operation;
 use crate::condition::ConditionStatus;
 use crate::cron_hpa::CronHpa;
 use crate::kinds::Kind;
