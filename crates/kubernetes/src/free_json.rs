@@ -278,7 +278,7 @@ mod tests {
             (zeros(700_000), true),
         ] {
             let both: (FreeJson, u8) = serde_json::from_str(&format!("[{text}, 7]")).unwrap();
-            assert_eq!(both.0.is_too_much(), is_too_much, "{:.40}", text);
+            assert_eq!(both.0.is_too_much(), is_too_much, "{text:.40}");
             assert_eq!(both.0.value().is_err(), is_too_much);
             assert_eq!(both.1, 7, "what follows is read");
         }

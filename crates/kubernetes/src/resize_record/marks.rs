@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::values::ContainerValues;
-use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::tuning::{TunedResource, Values};
 
 /// The time for which a kind of change rests after it has failed once; twice as long each time that it fails again.
 const REST: SignedDuration = SignedDuration::from_mins(30);
@@ -93,14 +93,14 @@ impl Marks {
 /// The kinds of change that lead from the one to the other.
 #[must_use]
 pub fn changes(from: &ContainerValues, to: &ContainerValues) -> BTreeSet<Change> {
-    let of = |(name, after): (&Box<str>, &CpuMemory<Values>)| {
+    let all = to.iter().flat_map(|(name, after)| {
         let before = from.get(name).copied().unwrap_or(*after);
         let after = *after;
         TunedResource::ALL
             .into_iter()
             .filter_map(move |resource| change(resource, before[resource], after[resource]))
-    };
-    to.iter().flat_map(of).collect()
+    });
+    all.collect()
 }
 
 /// The kind of change of one resource of a container; `None` where it stays.

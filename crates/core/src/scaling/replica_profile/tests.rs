@@ -379,7 +379,7 @@ fn scaled_in_under_a_budget(lag: i64, is_absolute: bool) -> Played {
     let mut played = Played::new(10, false);
     let mut off: Vec<i32> = Vec::new();
     for second in 0..600 {
-        let allowed = if is_absolute || second < 20 { 0 } else { 1 };
+        let allowed = i32::from(!is_absolute && second >= 20);
         let seen_late = off.len().checked_sub(1 + usize::try_from(lag).unwrap());
         let late = seen_late.map_or(0, |at| off[at]);
         off.push(played.counts().parked());

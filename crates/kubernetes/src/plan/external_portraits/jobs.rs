@@ -110,12 +110,11 @@ pub(super) fn plan(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
             found: observed.jobs.get(&key),
             key,
         };
-        match is_refused {
-            Some(problem) => plan.refuse(&candidate, problem),
-            None => {
-                let all = by_namespace.entry(candidate.key.0.clone());
-                all.or_default().push(candidate);
-            }
+        if let Some(problem) = is_refused {
+            plan.refuse(&candidate, problem);
+        } else {
+            let all = by_namespace.entry(candidate.key.0.clone());
+            all.or_default().push(candidate);
         }
     }
     for mut candidates in by_namespace.into_values() {

@@ -46,7 +46,7 @@ pub(super) fn portion(
         _ if was_last(Change::MemoryCut) => Change::CpuCut,
         _ => Change::MemoryCut,
     };
-    let of = |(name, wanted): (&Box<str>, &CpuMemory<_>)| {
+    let parts = wanted.iter().filter_map(|(name, wanted)| {
         let has = *has.get(name)?;
         let values = CpuMemory::from_fn(|resource| {
             let (before, after) = (has[resource], wanted[resource]);
@@ -54,6 +54,6 @@ pub(super) fn portion(
             if is_chosen { after } else { before }
         });
         (values != has).then(|| (name.clone(), values))
-    };
-    Ok(wanted.iter().filter_map(of).collect())
+    });
+    Ok(parts.collect())
 }

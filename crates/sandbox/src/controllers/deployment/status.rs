@@ -67,33 +67,8 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
     let complete =
         (updated == desired && total == desired && has == desired) || (was_complete && is_of_one);
     let name = newest.map(ResourceExt::name_any).unwrap_or_default();
-    let availability = if enough {
-        (
-            "True",
-            "MinimumReplicasAvailable",
-            "Deployment has minimum availability.".to_owned(),
-        )
-    } else {
-        (
-            "False",
-            "MinimumReplicasUnavailable",
-            "Deployment does not have minimum availability.".to_owned(),
-        )
-    };
-    let progress = if complete {
-        (
-            "True",
-            "NewReplicaSetAvailable",
-            format!("ReplicaSet \"{name}\" has successfully progressed."),
-        )
-    } else {
-        (
-            "True",
-            "ReplicaSetUpdated",
-            format!("ReplicaSet \"{name}\" is progressing."),
-        )
-    };
-    let condition = |kind: &str, (holds, reason, message): (&str, &str, String)| {
+    let (availability, progress) = (availability(enough), progress(complete, &name));
+    let condition = |kind: &str, (holds, reason, message): Told| {
         let since = condition_since(&before, kind, holds, now);
         let told = before["conditions"].as_array().into_iter().flatten();
         let mut told = told.filter(|is| is["type"] == kind && is["reason"] == reason);
@@ -109,4 +84,40 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
         "observedGeneration": deployment.metadata.generation,
         "conditions": [condition("Available", availability), condition("Progressing", progress)],
     })
+}
+
+/// A condition's status, reason and message.
+type Told = (&'static str, &'static str, String);
+
+fn availability(enough: bool) -> Told {
+    if enough {
+        (
+            "True",
+            "MinimumReplicasAvailable",
+            "Deployment has minimum availability.".to_owned(),
+        )
+    } else {
+        (
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.".to_owned(),
+        )
+    }
+}
+
+/// How far the version of a ReplicaSet is out.
+fn progress(complete: bool, name: &str) -> Told {
+    if complete {
+        (
+            "True",
+            "NewReplicaSetAvailable",
+            format!("ReplicaSet \"{name}\" has successfully progressed."),
+        )
+    } else {
+        (
+            "True",
+            "ReplicaSetUpdated",
+            format!("ReplicaSet \"{name}\" is progressing."),
+        )
+    }
 }

@@ -109,9 +109,9 @@ fn failed(error: MetricsError, at: i64) -> SignalReading {
     }
 }
 
-fn told(milli: i64, at: i64) -> Option<Told> {
+fn told(milli: i64, at: i64) -> Told {
     let (since, at) = (second(at - 20), second(at));
-    Some(Told { milli, since, at })
+    Told { milli, since, at }
 }
 
 /// The harm: where no request has failed yet there is no series of those that do, and the check never knew.
@@ -120,25 +120,28 @@ fn an_answer_without_a_series_is_no_error_and_no_answer_is_not_known() {
     let empty = || failed(MetricsError::SeriesCount { given: 0 }, 55);
     assert_eq!(
         learned(answer(2000, 50), answer(9000, 51)),
-        (told(2000, 50), told(9000, 51))
+        (Some(told(2000, 50)), Some(told(9000, 51)))
     );
     assert_eq!(
         learned(empty(), answer(9000, 51)),
-        (told(0, 55), told(9000, 51))
+        (Some(told(0, 55)), Some(told(9000, 51)))
     );
     let gone = SignalReading {
         failed: empty().failed,
         ..answer(2000, 30)
     };
-    assert_eq!(learned(gone, empty()), (told(0, 55), None));
+    assert_eq!(learned(gone, empty()), (Some(told(0, 55)), None));
     let down = SignalReading {
         failed: failed(MetricsError::Timeout, 55).failed,
         ..answer(2000, 30)
     };
     assert_eq!(
         learned(down, answer(9000, 51)),
-        (told(2000, 30), told(9000, 51))
+        (Some(told(2000, 30)), Some(told(9000, 51)))
     );
     let down = failed(MetricsError::Timeout, 55);
-    assert_eq!(learned(down, answer(9000, 51)), (None, told(9000, 51)));
+    assert_eq!(
+        learned(down, answer(9000, 51)),
+        (None, Some(told(9000, 51)))
+    );
 }
