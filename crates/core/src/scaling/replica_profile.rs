@@ -146,7 +146,6 @@ fn raise(
     };
     let misplaced = misplaced(seen, off);
     let mut needed = lacking.max(beyond).max(misplaced);
-    let mut withheld = 0;
     let is_raised = needed > 0 && census.off() > 0;
     for pod in Census::raised_first(seen) {
         if needed == 0 {
@@ -156,10 +155,7 @@ fn raise(
         let to = match found.state {
             PodState::Standby => PodState::Cutoff,
             PodState::Cutoff if found.resources == PodResources::Full => PodState::Online,
-            PodState::Cutoff if found.resources == PodResources::Withheld => {
-                withheld += 1;
-                continue;
-            }
+            PodState::Cutoff if found.resources == PodResources::Withheld => continue,
             // It is about to have what it asks for.
             PodState::Cutoff | PodState::Online => {
                 needed -= 1;
@@ -169,8 +165,10 @@ fn raise(
         plan.changes.push(StateChange { pod, to });
         needed -= 1;
     }
-    if withheld > 0 {
-        plan.refusals.push(Refusal::Withheld { pods: withheld });
+    // It is told of though another one takes its place.
+    let pods = census.withheld;
+    if pods > 0 {
+        plan.refusals.push(Refusal::Withheld { pods });
     }
     is_raised
 }

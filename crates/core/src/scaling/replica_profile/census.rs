@@ -19,6 +19,8 @@ pub(super) struct Census {
     pub(super) unready: i32,
     pub(super) cutoff: i32,
     pub(super) standby: i32,
+    /// Those that are cut off and do not get their resources back.
+    pub(super) withheld: i32,
     /// All of them.
     pub(super) pods: i32,
     /// Those that the workload is to have and that are not there.
@@ -47,6 +49,9 @@ impl Census {
             unready: count(pods, ProfilePod::is_unready),
             cutoff,
             standby,
+            withheld: count(pods, |pod| {
+                pod.state == PodState::Cutoff && pod.resources == PodResources::Withheld
+            }),
             pods: count(pods, |_| true),
             missing: excess(seen.replicas, count(pods, |_| true)),
             online_replicas: excess(seen.replicas, cutoff + standby),
