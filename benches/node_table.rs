@@ -44,6 +44,7 @@ const EVENTS: usize = 4_096;
 
 const SETTINGS: Settings = Settings {
     follows_profiles: false,
+    asks_checks: false,
     mode: Mode::Floor,
     predict: Predict::Auto,
     interval: SignedDuration::from_secs(15),

@@ -150,6 +150,7 @@ const TOGETHER: usize = 64;
 
 const SETTINGS: Settings = Settings {
     follows_profiles: false,
+    asks_checks: false,
     mode: Mode::Floor,
     predict: Predict::Auto,
     interval: SignedDuration::from_secs(15),

@@ -83,6 +83,8 @@ pub struct Config {
     pub swish_net: Option<PathBuf>,
     /// The jobs of external algorithms.
     pub external_algorithms: ExternalAlgorithms,
+    /// Whom external checks may ask beside Services; `None` where none is asked.
+    pub external_checks: Option<crate::external_checks::Settings>,
     pub metrics: crate::metrics::Settings,
     /// What the metrics provider tells; `None` where it tells nothing.
     pub metrics_provider: Option<crate::metrics_provider::Settings>,
@@ -233,6 +235,7 @@ impl Config {
                 are_run: scaling.runs_external_algorithms(),
                 most_jobs: scaling.external_jobs(),
             },
+            external_checks: scaling.external_checks(check),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
             overload: scheduling.overload.check(check),
             policy,

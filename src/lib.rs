@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account_tokens;
 pub mod agent;
 pub mod aggregation;
 pub mod api;
@@ -16,6 +17,7 @@ pub mod config;
 pub mod controller;
 pub mod dashboard;
 pub mod doctor;
+pub mod external_checks;
 pub mod external_metrics;
 pub mod metrics;
 pub mod metrics_provider;

@@ -24,6 +24,7 @@ mod pace;
 pub mod poller;
 pub mod prometheus;
 mod query;
+pub mod questions;
 pub mod replay;
 mod round;
 pub mod self_check;

@@ -6,6 +6,7 @@
 
 mod agent;
 mod background;
+mod checks;
 mod client;
 mod descriptors;
 mod ending;

@@ -211,6 +211,20 @@ const FURTHER: &[Access<'static>] = &[
             Need::Always,
         )
     },
+    // External checks: where the Services of their namespaces are, and in the name of an account without rights.
+    Access {
+        need: Need::ExternalChecks,
+        ..everywhere(Kind::Service, &["get"])
+    },
+    Access {
+        subresource: Some("token"),
+        ..own(
+            Kind::ServiceAccount,
+            &["create"],
+            &["evenkeel-checks"],
+            Need::ExternalChecks,
+        )
+    },
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{Checker, Named};
 use super::section::section;
+use crate::external_checks::{self, AllowedUrl};
 use evenkeel_kubernetes::written::Text;
 
 section! {
@@ -31,6 +32,12 @@ section! {
         kinds: Vec<KindSection> = Vec::new(),
         external_algorithms: bool = false,
         external_jobs_per_namespace: u32 = 10,
+        checks: ChecksSection = ChecksSection::default(),
+    }
+    /// `scaling.checks` as it is written.
+    ChecksSection {
+        external: bool = false,
+        allowed: Vec<Text> = Vec::new(),
     }
     /// A kind of custom resources as it is written.
     KindSection {
@@ -114,6 +121,21 @@ impl ScalingSection {
         usize::try_from(self.external_jobs_per_namespace).unwrap_or(usize::MAX)
     }
 
+    /// Whom external checks may ask beside Services; `None` where none is asked.
+    pub(super) fn external_checks(&self, check: &mut Checker) -> Option<external_checks::Settings> {
+        let ChecksSection { external, allowed } = &self.checks;
+        let places = allowed.iter().enumerate();
+        let allowed = places.filter_map(|(place, text)| {
+            let path = format!("scaling.checks.allowed[{place}]");
+            let parsed = AllowedUrl::parse(text.as_ref()).map(Some);
+            check.take(&path, parsed, None)
+        });
+        let settings = external_checks::Settings {
+            allowed: allowed.collect(),
+        };
+        external.then_some(settings)
+    }
+
     /// The file with the network of `swish-net`.
     pub(super) fn swish_net(&self) -> Option<PathBuf> {
         self.swish_net.as_ref().map(|path| path.as_ref().into())
@@ -140,6 +162,7 @@ impl ScalingSection {
             kinds: _,
             external_algorithms: _,
             external_jobs_per_namespace: _,
+            checks,
         } = self;
         let interval = check.duration("scaling.interval", given);
         if interval.is_positive() && !INTERVALS.contains(&interval) {
@@ -167,6 +190,7 @@ impl ScalingSection {
             },
             risk: check.take("scaling.risk", risk.as_ref().parse(), Risk::default()),
             follows_profiles: *replica_profiles == ReplicaProfilesName::On,
+            asks_checks: checks.external,
         }
     }
 }

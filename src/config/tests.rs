@@ -8,6 +8,7 @@ use evenkeel_kubernetes::plan::scaling::Queries;
 use jiff::tz::TimeZone;
 
 use super::*;
+use crate::external_checks::AllowedUrl;
 use crate::metrics::Authorization;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
@@ -71,10 +72,12 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         queries: Queries::Presets,
         risk: Risk::default(),
         follows_profiles: false,
+        asks_checks: false,
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(scaling, plan::scaling::Settings::default());
     assert_eq!(config.kinds, []);
+    assert_eq!(config.external_checks, None);
     assert_eq!(config.calendar, Calendar::default());
     assert_eq!(config.policy.default_capacity, Resources::default());
     assert_eq!(config.leader_election.timing, Timing::default());
@@ -146,6 +149,7 @@ fn every_field_of_the_complete_example_is_read() {
         queries: Queries::Measured,
         risk: Risk::new(0.005).unwrap(),
         follows_profiles: true,
+        asks_checks: true,
     };
     assert_eq!(config.scaling, scaling, "a trace answers no queries");
     let kinds: Vec<String> = config.kinds.iter().map(ToString::to_string).collect();
@@ -156,6 +160,9 @@ fn every_field_of_the_complete_example_is_read() {
             "CloneSet of apps.kruise.io/v1alpha1"
         ]
     );
+    let checks = config.external_checks.unwrap();
+    let allowed = AllowedUrl::parse("https://checks.example/changes").unwrap();
+    assert_eq!(checks.allowed, [allowed]);
     let network = Path::new("/models/many.safetensors");
     assert_eq!(config.swish_net.as_deref(), Some(network));
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
@@ -278,6 +285,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scaling: {kinds: [{apiVersion: apps/v1, kind: Deployment}]}",
         "scaling.kinds[0]",
         "argoproj.io/v1alpha1 and Rollout",
+    ),
+    (
+        "scaling: {checks: {allowed: [https://a.example, https://a.example/x/../y]}}",
+        "scaling.checks.allowed[1]",
+        "relative segments",
     ),
     (
         "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1}]}",

@@ -43,6 +43,7 @@ use super::scale_in::ScaleIns;
 use super::switch::{WriteSwitch, Writes};
 use super::work::work;
 use crate::cluster::ClusterState;
+use crate::external_checks::{CheckAnswers, CheckQuestions};
 use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
@@ -69,6 +70,8 @@ pub struct Scaling {
     pub samples: Samples,
     /// The answers to the questions of single targets, which each tick says anew.
     pub signals: Signals,
+    /// The answers to external checks, where they are asked.
+    pub checks: Option<CheckQuestions>,
     /// The source of the past, where there is one.
     pub past: Option<Arc<dyn Past>>,
     /// Asked for the other writers of contested floors.
@@ -189,7 +192,7 @@ impl Scaling {
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let (shared, serves) = (Arc::clone(&self.shared), self.served.is_some());
         let balances_scale_in = self.scale_ins.is_some();
-        let signals = self.signals.newest().await;
+        let (signals, checks) = (self.signals.newest().await, self.newest_checks().await);
         let worked = work(targets, move |targets| {
             let tick = Tick {
                 now,
@@ -197,6 +200,7 @@ impl Scaling {
                 shared: &shared,
                 sample: sample.as_deref(),
                 signals: &signals,
+                checks: &checks,
                 decides,
                 plans: &plans,
                 has_past,
@@ -208,7 +212,7 @@ impl Scaling {
             targets.tick(&view.targets, &tick)
         });
         let (targets, mut ticked) = worked.await;
-        self.signals.want(std::mem::take(&mut ticked.asks.wanted));
+        self.want(&mut ticked);
         let Ticked {
             bytes, quarantined, ..
         } = ticked;
@@ -225,6 +229,21 @@ impl Scaling {
         }
         self.hand_over(&mut ticked, now, decides && leads);
         (targets, ticked)
+    }
+
+    async fn newest_checks(&self) -> CheckAnswers {
+        match &self.checks {
+            Some(checks) => checks.newest().await,
+            None => CheckAnswers::default(),
+        }
+    }
+
+    /// Says what is to be asked until the next tick.
+    fn want(&self, ticked: &mut Ticked) {
+        self.signals.want(std::mem::take(&mut ticked.asks.wanted));
+        if let Some(checks) = &self.checks {
+            checks.want(std::mem::take(&mut ticked.asks.checks));
+        }
     }
 
     /// Hands scale-ins to whoever says which Pods go first, and queues the other writes of a tick. What a tick

@@ -154,6 +154,9 @@ pub struct Right {
     /// Only needed where jobs of external algorithms are run.
     #[serde(default)]
     pub for_external_algorithms: bool,
+    /// Only needed where external checks are asked.
+    #[serde(default)]
+    pub for_external_checks: bool,
     pub allowed: bool,
 }
 

@@ -5,6 +5,7 @@
 //! hands all of them the same outcome, also when the caller that began it goes away. A failed
 //! attempt keeps the value before it, with its age.
 
+use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,41 @@ use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 
 use super::error::MetricsError;
+
+/// Why a key has no newer value.
+pub trait Failure: fmt::Display + Send + Sync + 'static {
+    /// None came in time.
+    fn timeout() -> Self;
+
+    /// The process is shutting down.
+    fn aborted() -> Self;
+
+    /// The cause as one word of a closed set.
+    fn reason(&self) -> &'static str;
+
+    /// True where it was answered, and there is nothing in the answer.
+    fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl Failure for MetricsError {
+    fn timeout() -> Self {
+        Self::Timeout
+    }
+
+    fn aborted() -> Self {
+        Self::Aborted
+    }
+
+    fn reason(&self) -> &'static str {
+        Self::reason(self)
+    }
+
+    fn is_empty(&self) -> bool {
+        Self::is_empty(self)
+    }
+}
 
 /// Bounds of the cache and of a refresh.
 #[derive(Debug, Clone)]
@@ -44,20 +80,29 @@ impl<V> Clone for Entry<V> {
 }
 
 /// An attempt to get a value that has failed.
-#[derive(Debug, Clone)]
-pub struct Failed {
-    pub error: Arc<MetricsError>,
+#[derive(Debug)]
+pub struct Failed<E = MetricsError> {
+    pub error: Arc<E>,
     pub attempted_at: Timestamp,
 }
 
-/// The last good value of a key, and how the last attempt to get a newer one ended.
-struct Slot<V> {
-    entry: Option<Entry<V>>,
-    attempted_at: Timestamp,
-    error: Option<Arc<MetricsError>>,
+impl<E> Clone for Failed<E> {
+    fn clone(&self) -> Self {
+        Self {
+            error: Arc::clone(&self.error),
+            attempted_at: self.attempted_at,
+        }
+    }
 }
 
-impl<V> Clone for Slot<V> {
+/// The last good value of a key, and how the last attempt to get a newer one ended.
+struct Slot<V, E> {
+    entry: Option<Entry<V>>,
+    attempted_at: Timestamp,
+    error: Option<Arc<E>>,
+}
+
+impl<V, E> Clone for Slot<V, E> {
     fn clone(&self) -> Self {
         Self {
             entry: self.entry.clone(),
@@ -68,12 +113,12 @@ impl<V> Clone for Slot<V> {
 }
 
 /// Values by key, such as a [`QueryKey`](super::QueryKey); clones share them.
-pub struct MetricsCache<K, V> {
-    slots: Cache<K, Slot<V>>,
+pub struct MetricsCache<K, V, E = MetricsError> {
+    slots: Cache<K, Slot<V, E>>,
     timeout: Duration,
 }
 
-impl<K, V> Clone for MetricsCache<K, V> {
+impl<K, V, E> Clone for MetricsCache<K, V, E> {
     fn clone(&self) -> Self {
         Self {
             slots: self.slots.clone(),
@@ -82,10 +127,11 @@ impl<K, V> Clone for MetricsCache<K, V> {
     }
 }
 
-impl<K, V> MetricsCache<K, V>
+impl<K, V, E> MetricsCache<K, V, E>
 where
     K: Clone + Eq + Hash + Send + Sync + 'static,
     V: Send + Sync + 'static,
+    E: Failure,
 {
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
@@ -100,7 +146,7 @@ where
             time_to_idle,
             timeout,
         } = settings;
-        let weigh = move |key: &K, slot: &Slot<V>| {
+        let weigh = move |key: &K, slot: &Slot<V, E>| {
             let value = slot.entry.as_ref().map(|entry| &*entry.value);
             u32::try_from(weight(key, value)).unwrap_or(u32::MAX)
         };
@@ -126,7 +172,7 @@ where
     }
 
     /// The newest good value of `key`, and the last attempt to get a newer one, if that failed.
-    pub async fn last(&self, key: &K) -> (Option<Entry<V>>, Option<Failed>) {
+    pub async fn last(&self, key: &K) -> (Option<Entry<V>>, Option<Failed<E>>) {
         let Some(slot) = self.slots.get(key).await else {
             return (None, None);
         };
@@ -153,8 +199,8 @@ where
         &self,
         key: K,
         now: Timestamp,
-        fetch: impl Future<Output = Result<V, MetricsError>> + Send,
-    ) -> Result<Entry<V>, Arc<MetricsError>> {
+        fetch: impl Future<Output = Result<V, E>> + Send,
+    ) -> Result<Entry<V>, Arc<E>> {
         let attempt = self.attempt(&key, now, fetch);
         let slot = self
             .slots
@@ -164,7 +210,7 @@ where
             .into_value();
         match (slot.error, slot.entry) {
             (None, Some(entry)) => Ok(entry),
-            (error, _) => Err(error.unwrap_or_else(|| Arc::new(MetricsError::Aborted))),
+            (error, _) => Err(error.unwrap_or_else(|| Arc::new(E::aborted()))),
         }
     }
 
@@ -172,11 +218,11 @@ where
         &self,
         key: &K,
         now: Timestamp,
-        fetch: impl Future<Output = Result<V, MetricsError>>,
-    ) -> Slot<V> {
+        fetch: impl Future<Output = Result<V, E>>,
+    ) -> Slot<V, E> {
         let outcome = tokio::time::timeout(self.timeout, fetch)
             .await
-            .unwrap_or(Err(MetricsError::Timeout));
+            .unwrap_or(Err(E::timeout()));
         match outcome {
             Ok(value) => Slot {
                 entry: Some(Entry {

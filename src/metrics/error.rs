@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::account_tokens::TokenError;
 use evenkeel_core::units::Bytes;
 use evenkeel_http_client as http_client;
 use evenkeel_kubernetes::excerpt;
@@ -29,12 +30,9 @@ pub enum MetricsError {
         /// Its fault; never its content.
         cause: String,
     },
-    /// The API server makes no token of this ServiceAccount.
-    #[error("no token of the ServiceAccount {account}: {cause}")]
-    Token {
-        account: &'static str,
-        cause: String,
-    },
+    /// The API server makes no token to be shown.
+    #[error(transparent)]
+    Token(#[from] TokenError),
     /// No connection: refused, no such host, TLS handshake failed.
     #[error("cannot connect: {}", chain(.0.as_ref()))]
     Connect(#[source] Box<dyn Error + Send + Sync>),
@@ -145,7 +143,7 @@ impl MetricsError {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Client(_) => "ClientSetup",
-            Self::Credentials { .. } | Self::Token { .. } => "Credentials",
+            Self::Credentials { .. } | Self::Token(_) => "Credentials",
             Self::Connect(_) => "Connect",
             Self::Timeout => "Timeout",
             Self::Transport(_) => "Transport",

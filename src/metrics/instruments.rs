@@ -98,8 +98,8 @@ impl Metrics {
         );
         own.register_with_unit(
             "signal_wait",
-            "How long questions for single targets' signals have waited for their turn, the longest of \
-             each API and lane; lane=\"trial\": those that were slow of late, or are new",
+            "How long questions of single targets have waited for their turn, the longest of each who is \
+             asked and lane; lane=\"trial\": those that were slow of late, or are new",
             Unit::Seconds,
             metrics.waits.clone(),
         );
@@ -120,7 +120,7 @@ impl Metrics {
     pub(crate) fn observe(&self, outcome: Result<&Round, &MetricsError>) {
         match outcome {
             Ok(round) => self.observe_round(round),
-            Err(error) => self.count_failure(WHOLE_ROUND, error),
+            Err(error) => self.count_failure(WHOLE_ROUND, error.reason()),
         }
     }
 
@@ -141,34 +141,34 @@ impl Metrics {
             }
         }
         for (query, error) in round.failures() {
-            self.count_failure(query.as_str(), error);
+            self.count_failure(query.as_str(), error.reason());
         }
     }
 
-    fn count_failure(&self, query: &'static str, error: &MetricsError) {
-        let reason = error.reason();
+    fn count_failure(&self, query: &'static str, reason: &'static str) {
         self.failures
             .get_or_create(&FailureLabels { query, reason })
             .inc();
     }
 
-    /// Counts one call beside the rounds, for one target's own signal or of one kubelet, that took so long.
+    /// Counts one call beside the rounds, for one target or of one kubelet, that took so long, with the reason where it
+    /// failed.
     pub(crate) fn observe_call(
         &self,
         query: &'static str,
         took: Duration,
-        outcome: Result<(), &MetricsError>,
+        failed: Option<&'static str>,
     ) {
         let label = QueryLabel { query };
         self.durations
             .get_or_create(&label)
             .observe(took.as_secs_f64());
-        if let Err(error) = outcome {
-            self.count_failure(query, error);
+        if let Some(reason) = failed {
+            self.count_failure(query, reason);
         }
     }
 
-    /// Shows how long questions for single targets' signals wait in a lane.
+    /// Shows how long questions of single targets wait in a lane.
     pub(crate) fn observe_wait(
         &self,
         query: &'static str,

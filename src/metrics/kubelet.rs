@@ -9,14 +9,15 @@ mod agenda;
 mod asker;
 mod disks;
 mod source;
-mod tokens;
 
 pub use asker::{Asker, Kubelet, Settings};
 pub use disks::Disks;
 pub use source::WithDisks;
-pub use tokens::Tokens;
 
 use jiff::SignedDuration;
+
+/// The ServiceAccount in whose name kubelets are asked: it may read such figures and nothing else.
+pub const ACCOUNT: &str = "evenkeel-kubelets";
 
 /// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
 /// every emptyDir.

@@ -1,30 +1,36 @@
 //! The signals that no round of measurements tells: custom and external metrics, usage by one container,
-//! and PromQL, each asked for one target by itself.
-//!
-//! At each tick the scaling loop says which it wants; they are asked in the background, and their
-//! answers kept until newer ones come, so that no tick waits for the network. Of each API at most
-//! [`agenda::AT_ONCE`] questions that are answered soon are under way, and half as many that are not;
-//! namespaces take turns, and what fails rests, longer each time.
+//! and PromQL, each [asked for one target by itself](super::questions).
 
-mod agenda;
-mod asker;
-mod readings;
+mod question;
 mod served;
 mod source;
-mod wanted;
 
-pub use asker::{Asker, Signals};
-pub use readings::{SignalReading, SignalReadings};
+pub use question::{TargetPods, wanted};
 pub use served::ServedSource;
-pub use source::{SignalSource, Sources};
-pub use wanted::Wanted;
+pub use source::Sources;
 
 use std::time::Duration;
 
+use super::error::MetricsError;
+use super::questions::{self, Known, Newest, Questions};
+use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_core::units::Bytes;
+use evenkeel_kubernetes::metric_query::MetricQuery;
 
 /// The longest answer to one question: the values of some 10,000 Pods.
 pub(crate) const BODY_LIMIT: Bytes = Bytes(4 * 1024 * 1024);
+
+/// The asking for signals, as the scaling loop holds it.
+pub type Signals = Questions<MetricQuery>;
+
+/// A signal that a target wants.
+pub type Wanted = questions::Wanted<MetricQuery>;
+
+/// The state of one signal's question.
+pub type SignalReading = Known<Reading, MetricsError>;
+
+/// The newest answers by question.
+pub type SignalReadings = Newest<MetricQuery>;
 
 /// The bounds of one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

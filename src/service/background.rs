@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Parts, Tasks, lasting};
-use super::{measuring, reload};
+use super::{checks, measuring, reload};
 use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
 use crate::cluster::watch::{self, Further, LeaseName, Watches};
@@ -66,6 +66,7 @@ pub(super) fn start(
         cluster: parts.cluster.clone(),
         samples: parts.scaling.samples.clone(),
         signals,
+        checks: checks::start(parts, cancel, tasks),
         past: past.map(|past| past as Arc<dyn Past>),
         client: client.clone(),
         queue: queue.clone(),

@@ -9,9 +9,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Parts, Tasks, lasting};
+use crate::account_tokens::AccountTokens;
 use crate::cluster::ClusterState;
 use crate::cluster::state::NodeContact;
-use crate::metrics::kubelet::{Asker, Disks, Kubelet, Tokens, WithDisks};
+use crate::metrics::kubelet::{self, Asker, Disks, Kubelet, WithDisks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
@@ -108,7 +109,11 @@ fn with_disks(
     };
     let disks = Disks::default();
     let (clock, metrics) = (parts.cluster.clock(), parts.instruments.measuring.clone());
-    let tokens = Tokens::new(parts.client.clone(), &parts.replica.namespace);
+    let tokens = AccountTokens::new(
+        parts.client.clone(),
+        &parts.replica.namespace,
+        kubelet::ACCOUNT,
+    );
     let asker = Asker::new(settings, Some(tokens), disks.clone(), clock, metrics);
     let (cluster, cancel) = (parts.cluster.clone(), cancel.clone());
     tasks.spawn(async move {
@@ -160,7 +165,7 @@ fn signals(
     };
     let metrics = parts.instruments.measuring.clone();
     let (clock, sources) = (parts.cluster.clock(), Arc::new(sources));
-    let (signals, asker) = Signals::new(sources, settings, clock, metrics);
+    let (signals, asker) = Signals::new(sources, settings.timeout, clock, metrics);
     lasting(
         tasks,
         "asking for signals",

@@ -12,7 +12,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
-use evenkeel::metrics::kubelet::{Asker, Disks, Kubelet, Settings, Tokens, WithDisks};
+use evenkeel::account_tokens::AccountTokens;
+use evenkeel::metrics::kubelet::{self, Asker, Disks, Kubelet, Settings, WithDisks};
 use evenkeel::metrics::{
     Access, Asking, Authorization, Limits, Metrics, MetricsSource, NoMetrics, Round,
 };
@@ -83,7 +84,7 @@ impl Files {
 }
 
 /// An API server that makes the tokens `of-evenkeel`, counted, or refuses.
-fn tokens(made: &Arc<AtomicUsize>, may: bool) -> Tokens {
+fn tokens(made: &Arc<AtomicUsize>, may: bool) -> AccountTokens {
     let made = Arc::clone(made);
     let service = tower::service_fn(move |request: Request<kube::client::Body>| {
         let path = request.uri().path().to_owned();
@@ -104,7 +105,11 @@ fn tokens(made: &Arc<AtomicUsize>, may: bool) -> Tokens {
         let response = Response::builder().status(status).body(body).unwrap();
         async move { Ok::<_, Infallible>(response) }
     });
-    Tokens::new(kube::Client::new(service, "default"), "keel")
+    AccountTokens::new(
+        kube::Client::new(service, "default"),
+        "keel",
+        kubelet::ACCOUNT,
+    )
 }
 
 /// An asker of these kubelets, running, with the rounds that it feeds and its metrics.
@@ -114,7 +119,7 @@ fn start(settings: Settings, kubelets: Vec<(String, u16)>) -> (Asking, Metrics) 
 
 fn start_with(
     settings: Settings,
-    tokens: Option<Tokens>,
+    tokens: Option<AccountTokens>,
     kubelets: Vec<(String, u16)>,
 ) -> (Asking, Metrics) {
     let (disks, metrics) = (Disks::default(), Metrics::default());

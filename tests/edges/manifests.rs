@@ -1693,6 +1693,42 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     assert_eq!(granting["subjects"][0]["name"], Identity::Service.account());
 }
 
+/// Whoever could make tokens of any account could do what that may: it is one account without a right, and checks are
+/// asked by it where the component is alone.
+#[test]
+fn external_checks_are_asked_only_with_their_component_by_an_account_without_rights() {
+    const ACCOUNT: &str = "evenkeel-checks";
+    assert!(configuration(&base()).external_checks.is_none());
+    let Some(objects) = built("deploy/overlays/external-checks") else {
+        return;
+    };
+    let checks = configuration(&objects).external_checks.unwrap();
+    assert!(checks.allowed.is_empty(), "Services alone");
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(access(Identity::Service, Need::ExternalChecks));
+    assert_eq!(granted(&objects, Identity::Service), service);
+    let account = find(&objects, "ServiceAccount", ACCOUNT);
+    assert_eq!(account["automountServiceAccountToken"], false);
+    for kind in ["RoleBinding", "ClusterRoleBinding"] {
+        let bindings = objects.iter().filter(|object| object["kind"] == kind);
+        for binding in bindings {
+            let subjects = binding["subjects"].as_array().unwrap();
+            assert!(subjects.iter().all(|subject| subject["name"] != ACCOUNT));
+        }
+    }
+    let tokens = find(&objects, "Role", ACCOUNT);
+    let rule = json!([{"apiGroups": [""], "resources": ["serviceaccounts/token"],
+        "resourceNames": [ACCOUNT], "verbs": ["create"]}]);
+    assert_eq!(tokens["rules"], rule);
+    let egress = |objects: &[Value]| {
+        let policy = find(objects, "NetworkPolicy", "evenkeel");
+        policy["spec"]["egress"].as_array().unwrap().len()
+    };
+    assert_eq!(egress(&objects), egress(&base()) + 1);
+}
+
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.
 #[test]
 fn the_guards_know_the_keys_of_taints() {

@@ -7,5 +7,6 @@ pub(crate) mod read;
 pub(crate) mod render;
 pub(crate) mod scale;
 pub(crate) mod steps;
+pub(crate) mod token;
 pub(crate) mod update;
 pub(crate) mod watch;

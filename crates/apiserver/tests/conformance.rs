@@ -76,6 +76,7 @@ conformance! {
     objects::dry_runs_leave_nothing,
     objects::events_have_two_groups,
     objects::scale_is_read_and_written,
+    objects::accounts_give_tokens_for_audiences,
     lists::pages_agree_with_each_other,
     lists::selectors_select,
     lists::watches_see_objects_come_and_go,

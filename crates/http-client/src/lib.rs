@@ -5,6 +5,7 @@
 //! every body a size limit, so that a server that hangs or floods ends in an error of its own.
 
 mod error;
+mod hosts;
 mod response;
 mod tls;
 mod uri;
@@ -15,6 +16,7 @@ pub use response::Response;
 pub use tls::{Identity, TlsError, Trust, config as tls_config};
 pub use uri::{AddressError, form, join, server_address};
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,13 +24,16 @@ use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
+
+use hosts::Hosts;
 
 /// A pool of connections; clones share it.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: legacy::Client<HttpsConnector<HttpConnector<Hosts>>, Full<Bytes>>,
 }
 
 impl Client {
@@ -38,17 +43,31 @@ impl Client {
     /// # Errors
     /// A certificate or key that cannot be used, or a system without a store of certificates.
     pub fn new(trust: Trust<'_>, identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
-        Ok(Self::with_tls(tls::config(trust, identity)?))
+        Ok(Self::with_tls(tls::config(trust, identity)?, system()))
     }
 
     /// A client for `http://` addresses; over TLS it believes nobody.
     #[must_use]
     pub fn plain() -> Self {
-        Self::with_tls(tls::nobody())
+        Self::with_tls(tls::nobody(), system())
     }
 
-    fn with_tls(config: ClientConfig) -> Self {
-        let mut tcp = HttpConnector::new();
+    /// A client that connects to `address` whatever the host of a request is, which is asked for and
+    /// whose name a server has to have in its certificate. Over TLS it believes nobody where `trust` is
+    /// `None`. A host that is itself an address is connected to as it is.
+    ///
+    /// # Errors
+    /// Those of [`Client::new`].
+    pub fn pinned(address: IpAddr, trust: Option<Trust<'_>>) -> Result<Self, TlsError> {
+        let config = match trust {
+            Some(trust) => tls::config(trust, None)?,
+            None => tls::nobody(),
+        };
+        Ok(Self::with_tls(config, Hosts::At(address)))
+    }
+
+    fn with_tls(config: ClientConfig, hosts: Hosts) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(hosts);
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         let connector = HttpsConnectorBuilder::new()
@@ -93,6 +112,10 @@ impl Client {
         let request = Request::get(address).body(Full::default());
         self.send(request.map_err(Error::Request)?, limit).await
     }
+}
+
+fn system() -> Hosts {
+    Hosts::System(GaiResolver::new())
 }
 
 #[cfg(test)]

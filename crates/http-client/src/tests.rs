@@ -64,6 +64,16 @@ async fn each_fault_has_its_reason() {
     assert_eq!(none.unwrap_err().reason(), "Request");
 }
 
+#[tokio::test]
+async fn a_client_that_is_pinned_connects_to_its_address_whatever_the_host() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
+    let port = server(answer, true).await.port_u16().unwrap();
+    let client = Client::pinned([127, 0, 0, 1].into(), None).unwrap();
+    let address = format!("http://nowhere.invalid:{port}/");
+    let text = client.get(address, LIMIT).await.unwrap().text(5).await;
+    assert_eq!(text.unwrap(), "hello");
+}
+
 #[test]
 fn a_base_keeps_its_path() {
     let base: Uri = "https://metrics.example/prefix/".parse().unwrap();

@@ -264,8 +264,8 @@ mod tests {
                 "metrics": {"metrics": ["a"]},
                 "podsReady": {"minPercent": 1, "withinSeconds": 1},
                 "errorRate": {"errors": "a", "requests": "b", "maxPercent": "c"},
-                "external": {"name": "a", "service": {"name": "a", "port": 1, "path": "b"}, "url": "b",
-                    "audience": "c", "timeoutSeconds": 1, "config": {"a": "b"}},
+                "external": {"name": "a", "service": {"name": "a", "port": 1, "path": "b",
+                    "caBundle": "c"}, "url": "b", "timeoutSeconds": 1, "config": {"a": "b"}},
             }],
         }));
         let schema = ihpa::schema();

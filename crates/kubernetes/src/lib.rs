@@ -24,6 +24,7 @@ pub mod disruption_budget;
 pub mod duration;
 pub mod excerpt;
 pub mod extender;
+pub mod external_check;
 pub mod external_metrics;
 pub mod failure;
 pub mod free_json;

@@ -38,6 +38,8 @@ pub enum Need {
     InPlaceTuning,
     /// Those that run the jobs of external algorithms.
     ExternalAlgorithms,
+    /// Those that ask external checks.
+    ExternalChecks,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.

@@ -71,6 +71,7 @@ fn is_needed(right: &Right, evidence: &Evidence<'_>) -> bool {
     let follows_profiles = config.is_some_and(|config| config.scaling.follows_profiles);
     let resizes = config.is_some_and(|config| config.tuning.resizes);
     let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
+    let asks_checks = config.is_some_and(|config| config.external_checks.is_some());
     // With another token than one that is made, who may what is its own.
     let asks_kubelets = config
         .and_then(|config| config.metrics.kubelet.as_ref())
@@ -81,6 +82,7 @@ fn is_needed(right: &Right, evidence: &Evidence<'_>) -> bool {
         && (!right.for_replica_profiles || follows_profiles)
         && (!right.for_in_place_tuning || resizes)
         && (!right.for_external_algorithms || runs_external_algorithms)
+        && (!right.for_external_checks || asks_checks)
         && is_asked_for_its_group(right, evidence)
         && (!is_for_metrics(right) || evidence.authenticates_metrics())
         && (!is_for_kubelets(right) || asks_kubelets)
@@ -121,7 +123,8 @@ fn is_for_metrics(right: &Right) -> bool {
 
 /// True for a right by which kubelets are asked.
 fn is_for_kubelets(right: &Right) -> bool {
-    right.account == Identity::Kubelets.account() || right.resource == "serviceaccounts/token"
+    let is_for_token = right.resource == "serviceaccounts/token" && !right.for_external_checks;
+    right.account == Identity::Kubelets.account() || is_for_token
 }
 
 /// The manifest that grants it.
@@ -146,6 +149,8 @@ fn file(right: &Right) -> &'static str {
         "deploy/components/in-place-tuning/rbac.yaml"
     } else if right.for_external_algorithms {
         "deploy/components/external-algorithms/rbac.yaml"
+    } else if right.for_external_checks {
+        "deploy/components/external-checks/rbac.yaml"
     } else if right.for_second_scheduler {
         "deploy/components/second-scheduler/rbac.yaml"
     } else {

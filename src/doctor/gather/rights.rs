@@ -68,6 +68,7 @@ fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + us
             for_metrics_provider: access.need == Need::MetricsProvider,
             for_custom_kinds: access.need == Need::CustomKinds,
             for_external_algorithms: access.need == Need::ExternalAlgorithms,
+            for_external_checks: access.need == Need::ExternalChecks,
             allowed: false,
         })
     })
@@ -123,7 +124,7 @@ mod tests {
             .map(|access| access.verbs.len() * access.names.len().max(1))
             .sum();
         assert_eq!(all.len(), expected);
-        let service = |right: &&Right| right.resource == "services";
+        let service = |right: &&Right| right.resource == "services" && !right.for_external_checks;
         let services: Vec<_> = all.iter().filter(service).collect();
         assert_eq!(services.len(), 2);
         assert!(

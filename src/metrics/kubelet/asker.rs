@@ -12,7 +12,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::agenda::Agenda;
 use super::disks::Disks;
-use super::tokens::Tokens;
+use crate::account_tokens::AccountTokens;
 use crate::metrics::access::{Access, AccessClient};
 use crate::metrics::api_call::refusal;
 use crate::metrics::error::MetricsError;
@@ -64,7 +64,7 @@ pub struct Asker {
 
 struct Client {
     access: AccessClient,
-    tokens: Option<Tokens>,
+    tokens: Option<AccountTokens>,
     timeout: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Asker {
     #[must_use]
     pub fn new(
         settings: Settings,
-        tokens: Option<Tokens>,
+        tokens: Option<AccountTokens>,
         disks: Disks,
         clock: Clock,
         metrics: Metrics,
@@ -148,8 +148,8 @@ impl Asker {
             outcome,
         } = asked;
         let query = Query::KubeletDisk.as_str();
-        self.metrics
-            .observe_call(query, took, outcome.as_ref().map(|_| ()));
+        let failed = outcome.as_ref().err().map(MetricsError::reason);
+        self.metrics.observe_call(query, took, failed);
         let now: Timestamp = self.clock.now();
         agenda.end(&node, now, outcome.is_ok());
         match outcome {
@@ -196,7 +196,7 @@ impl Client {
         let uri = uri.map_err(|error| unaskable(error.into()))?;
         let (http, mut authorization) = self.access.open(&uri).await?;
         if let (Some(tokens), None) = (&self.tokens, &authorization) {
-            authorization = Some(tokens.header().await?);
+            authorization = Some(tokens.header(None).await?);
         }
         // The next question comes in minutes, and a connection to each of 5,000 nodes would wait for it.
         let mut request = Request::get(uri).header(CONNECTION, "close");

@@ -5,26 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
+use super::question::TargetPods;
 use super::served::ServedSource;
 use crate::metrics::error::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
+use crate::metrics::questions::Source;
 use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
-
-/// Something that answers questions for single targets.
-#[async_trait]
-pub trait SignalSource: Send + Sync {
-    /// The answer to a question of the time `now`.
-    ///
-    /// # Errors
-    /// There is none.
-    async fn fetch(&self, query: &MetricQuery, now: Timestamp) -> Result<Reading, MetricsError>;
-
-    /// The span before its time that a value is made of, where the answer does not tell.
-    fn look_back(&self, _query: &MetricQuery) -> SignedDuration {
-        SignedDuration::ZERO
-    }
-}
 
 /// The sources of a cluster.
 pub struct Sources {
@@ -34,8 +21,13 @@ pub struct Sources {
 }
 
 #[async_trait]
-impl SignalSource for Sources {
-    async fn fetch(&self, query: &MetricQuery, now: Timestamp) -> Result<Reading, MetricsError> {
+impl Source<MetricQuery> for Sources {
+    async fn fetch(
+        &self,
+        query: &MetricQuery,
+        _: Option<&TargetPods>,
+        now: Timestamp,
+    ) -> Result<Reading, MetricsError> {
         match (&query.subject, &self.prometheus) {
             (MetricSubject::Served(metric), _) => {
                 self.served.value(&query.namespace, metric, now).await

@@ -18,7 +18,7 @@ const PORTRAITS: &str =
     "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/horizontalportraits";
 
 /// Installs the kinds, as the manifests do, and takes the HPA away.
-async fn install(world: &World<'_>) {
+pub(super) async fn install(world: &World<'_>) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     for definition in definitions() {
         create(world.client, path, &definition).await;
@@ -34,7 +34,7 @@ async fn install(world: &World<'_>) {
     assert_eq!(status, 200, "{answer}");
 }
 
-fn constant(priority: i64, replicas: i64) -> Value {
+pub(super) fn constant(priority: i64, replicas: i64) -> Value {
     json!({"type": "Static", "priority": priority, "static": {"replicas": replicas}})
 }
 
@@ -46,7 +46,7 @@ fn reactive(priority: i64) -> Value {
 }
 
 /// Makes the IHPA with these providers, and `more` in its spec.
-async fn scale_by(world: &World<'_>, providers: &[Value], more: &Value) {
+pub(super) async fn scale_by(world: &World<'_>, providers: &[Value], more: &Value) {
     let mut spec = json!({
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         "minReplicas": MIN, "maxReplicas": MAX, "portraitProviders": providers,
@@ -66,7 +66,11 @@ fn replicas(deployment: &Value) -> i64 {
     number(deployment, "/spec/replicas").unwrap_or(1)
 }
 
-async fn until_replicas(world: &World<'_>, what: &str, wanted: impl Fn(i64) -> bool) -> i64 {
+pub(super) async fn until_replicas(
+    world: &World<'_>,
+    what: &str,
+    wanted: impl Fn(i64) -> bool,
+) -> i64 {
     let found = world
         .until(DEPLOYMENT, what, |deployment| wanted(replicas(deployment)))
         .await;
@@ -74,7 +78,11 @@ async fn until_replicas(world: &World<'_>, what: &str, wanted: impl Fn(i64) -> b
 }
 
 /// Waits until the status is as wanted.
-async fn until_told(world: &World<'_>, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub(super) async fn until_told(
+    world: &World<'_>,
+    what: &str,
+    wanted: impl Fn(&Value) -> bool,
+) -> Value {
     eventually(what, async || {
         let status = get(world.client, IHPA).await["status"].clone();
         holds(wanted(&status), || status.to_string()).map(|()| status)
@@ -187,7 +195,7 @@ fn a_portrait_of_somebody_else_counts_until_it_expires_and_is_named_then() {
 }
 
 /// Steps of two Pods each minute, in both directions.
-fn in_stages() -> Value {
+pub(super) fn in_stages() -> Value {
     let way = |state: &str| {
         json!({"grayStrategy": {"grayState": state, "changeCount": 2,
             "changeIntervalSeconds": 60, "observationSeconds": 0}})

@@ -52,7 +52,7 @@ impl Entry {
         let parts = resource.subresources.iter().filter_map(|part| {
             let verbs = match part {
                 Subresource::Refused(_) => return None,
-                Subresource::Binding | Subresource::Eviction => vec!["create"],
+                Subresource::Binding | Subresource::Eviction | Subresource::Token => vec!["create"],
                 Subresource::Finalize => vec!["update"],
                 _ => vec!["get", "patch", "update"],
             };
@@ -241,6 +241,7 @@ fn part_kind(entry: &Entry, part: Subresource) -> (&str, &str, &str) {
         Subresource::Scale => ("autoscaling", "v1", "Scale"),
         Subresource::Binding => ("", "v1", "Binding"),
         Subresource::Eviction => ("policy", "v1", "Eviction"),
+        Subresource::Token => ("authentication.k8s.io", "v1", "TokenRequest"),
         _ => (&entry.group, &entry.version, &entry.kind),
     }
 }

@@ -121,7 +121,7 @@ fn core() -> Vec<Resource> {
             .columns(tables::SECRET),
         Resource::typed::<ServiceAccount>("", "v1", "ServiceAccount", "serviceaccounts")
             .short(&["sa"])
-            .with(Subresource::Refused("token"))
+            .with(Subresource::Token)
             .columns(tables::SERVICE_ACCOUNT),
     ]
 }

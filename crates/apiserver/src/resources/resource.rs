@@ -37,9 +37,10 @@ pub(crate) enum Subresource {
     Scale,
     Binding,
     Eviction,
+    Token,
     Resize,
     Finalize,
-    /// Served by the kubelet or a token issuer in a real cluster: answered as unsupported.
+    /// Served by the kubelet in a real cluster: answered as unsupported.
     Refused(&'static str),
 }
 
@@ -51,6 +52,7 @@ impl Subresource {
             Self::Scale => "scale",
             Self::Binding => "binding",
             Self::Eviction => "eviction",
+            Self::Token => "token",
             Self::Resize => "resize",
             Self::Finalize => "finalize",
             Self::Refused(name) => name,

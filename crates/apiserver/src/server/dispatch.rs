@@ -19,7 +19,7 @@ use crate::verbs::delete::Deleted;
 use crate::verbs::render::ListMeta;
 use crate::verbs::steps::Written;
 use crate::verbs::update::Part;
-use crate::verbs::{create, delete, pods, read, render, scale, update, watch};
+use crate::verbs::{create, delete, pods, read, render, scale, token, update, watch};
 use crate::wire::body::{self, header};
 use crate::wire::query::{DeleteOptions, FieldValidation};
 use crate::wire::reply::Reply;
@@ -46,6 +46,10 @@ pub(super) async fn dispatch(
             let eviction = body::read(&parts.headers, body)?;
             pods::evict(call, &eviction).await?;
             Ok(success(StatusCode::CREATED))
+        }
+        (&Method::POST, Some(_), Some(Subresource::Token)) => {
+            let request = body::read(&parts.headers, body)?;
+            Ok(Reply::value(&token::create(call, request)?).with_status(StatusCode::CREATED))
         }
         (&Method::PUT, Some(_), _) => replace(call, parts, body).await,
         (&Method::PATCH, Some(_), _) => patch(call, parts, body).await,
@@ -220,7 +224,7 @@ async fn delete_collection(
     Ok(Reply::json(render::list(call, &deleted, &about)))
 }
 
-/// The refusal of a part that only a kubelet or an issuer of tokens could serve.
+/// The refusal of a part that only a kubelet could serve.
 fn unserved(subresource: Subresource) -> ApiError {
     ApiError::unsupported(&format!("the {:?} subresource", subresource.name()))
 }

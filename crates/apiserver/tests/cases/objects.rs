@@ -1,5 +1,7 @@
 //! Objects as the server stores them: defaults, names, generations, status, scale.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -247,4 +249,31 @@ pub(crate) async fn scale_is_read_and_written(client: &Client) {
         (&whole["spec"]["replicas"], &whole["metadata"]["generation"]),
         (&json!(4), &json!(3))
     );
+}
+
+pub(crate) async fn accounts_give_tokens_for_audiences(client: &Client) {
+    let accounts = path(&namespace(client).await, "v1/serviceaccounts");
+    create(client, &accounts, &json!({"metadata": {"name": "a"}})).await;
+    let tokens = format!("{accounts}/a/token");
+    let asked = json!({"spec": {"audiences": ["https://b.example"], "expirationSeconds": 600}});
+    let made = create(client, &tokens, &asked).await;
+    assert_has(
+        &made,
+        &json!({"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
+            "spec": {"audiences": ["https://b.example"], "expirationSeconds": 600}}),
+    );
+    let token = made["status"]["token"].as_str().expect("a token");
+    let claims = token.split('.').nth(1).expect("three parts");
+    let claims = URL_SAFE_NO_PAD.decode(claims).expect("base64");
+    let claims: Value = serde_json::from_slice(&claims).expect("JSON");
+    assert_eq!(claims["aud"], json!(["https://b.example"]));
+    let subject = claims["sub"].as_str().expect("a subject");
+    assert!(subject.starts_with("system:serviceaccount:") && subject.ends_with(":a"));
+    for (path, spec, refused) in [
+        (&tokens, json!({"expirationSeconds": 599}), 422),
+        (&format!("{accounts}/b/token"), json!({}), 404),
+    ] {
+        let (status, answer) = ask(client, "POST", path, &json!({"spec": spec})).await;
+        assert_eq!(status, refused, "{answer}");
+    }
 }

@@ -12,7 +12,8 @@ use super::grounds::Grounds;
 use super::portrait::{Merged, Provided, Target};
 use super::replica_counts::ReplicaCounts;
 use super::stability::{
-    Checked, Checker, Decided, ErrorRate, Freshness, Hold, MetricBound, PodsReady, Reading, Verdict,
+    Answer, Checked, Checker, Decided, ErrorRate, Freshness, Hold, MetricBound, PodsReady, Reading,
+    Verdict,
 };
 use super::stages::{Change, Reached, Staged, StagedBehavior};
 
@@ -79,6 +80,11 @@ pub enum Evidence {
     },
     /// The readiness of the Pods that are to be online.
     Ready(PodsReady),
+    /// The newest word of somebody outside on the last step, and why there is no newer one.
+    External {
+        answer: Option<Answer>,
+        failure: Option<String>,
+    },
     /// Something that may not or cannot be asked for, and why in words.
     Refused(String),
 }
@@ -140,6 +146,9 @@ impl Evidence {
                 requests,
             } => rate.judge(*errors, *requests, freshness),
             Self::Ready(ready) => ready.judge(pods.ready, pods.online, stepped, freshness.now),
+            Self::External { answer, failure } => {
+                Answer::judge(answer.as_ref(), failure.as_deref(), freshness)
+            }
             Self::Refused(why) => Verdict::Unknown(why.clone()),
         }
     }

@@ -6,6 +6,7 @@
 //! the cool-down, or until somebody resumes it. A hold belongs to the direction that it was put on: a change the other
 //! way is free, since it may well be the remedy, and does not end it.
 
+mod answer;
 mod bound;
 mod decide;
 mod error_rate;
@@ -14,6 +15,7 @@ mod reading;
 mod ready;
 mod verdict;
 
+pub use answer::Answer;
 pub use bound::{MetricBound, Operator, UnknownOperator};
 pub use decide::{Checks, Decided, Happening, decide, measured_after};
 pub use error_rate::ErrorRate;

@@ -6,6 +6,7 @@
 mod behavior;
 mod checker;
 mod error;
+mod external;
 mod metrics;
 mod provider;
 

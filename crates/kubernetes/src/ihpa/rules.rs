@@ -106,29 +106,29 @@ pub enum Criterion {
         requests: Signal,
         rule: ErrorRate,
     },
-    External(ExternalCheck),
+    External(Arc<ExternalCheck>),
 }
 
 /// Somebody who is asked over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExternalCheck {
     pub name: String,
     pub endpoint: Endpoint,
-    /// The audience of the token that is sent with each question; `None` sends none.
-    pub audience: Option<String>,
     pub timeout: SignedDuration,
     /// What is sent along.
     pub config: BTreeMap<String, String>,
 }
 
 /// Where an external check is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     /// A Service in the namespace of the object.
     Service {
         name: String,
         port: u16,
         path: String,
+        /// PEM with the authorities whose certificates it may show; `None` is asked over plain HTTP.
+        ca: Option<String>,
     },
     /// An address that the operator of Evenkeel allows.
     Url(String),

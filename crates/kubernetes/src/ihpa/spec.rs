@@ -145,8 +145,6 @@ pub struct ExternalChecker {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub audience: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<i64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,
@@ -154,10 +152,12 @@ pub struct ExternalChecker {
 
 /// A Service in the namespace of the autoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct CheckService {
     pub name: String,
     pub port: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_bundle: Option<String>,
 }

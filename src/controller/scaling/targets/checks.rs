@@ -1,9 +1,10 @@
 //! What a tick has learned for the stability checks of a target: values of metrics as the HPA's algorithm comes to
-//! them.
+//! them, and the words of others; and whom it wants asked.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::tick::Tick;
+use crate::external_checks::{self, AboutChange, WantedCheck};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{Signal, Target};
 use evenkeel_core::scaling::stability::Reading;
@@ -30,6 +31,18 @@ pub(super) fn learned(
         .iter()
         .map(|check| learning.check(check))
         .collect()
+}
+
+/// The external checks of a target that are to be asked.
+pub(super) fn wanted(
+    observed: &Observed,
+    portraits: &TargetPortraits,
+) -> impl Iterator<Item = WantedCheck> {
+    let change = portraits.change_asked(&observed.target).map(AboutChange);
+    portraits.questions().map(move |question| WantedCheck {
+        question: question.clone(),
+        purpose: change.clone(),
+    })
 }
 
 struct Learning<'a> {
@@ -69,6 +82,10 @@ impl Learning<'_> {
                 requests: self.value(&whole(requests), of_requests),
             },
             Subject::Ready(ready) => Evidence::Ready(*ready),
+            Subject::External(question) => {
+                let stepped = self.portraits.change.and_then(|change| change.stepped);
+                external_checks::evidence(self.tick.checks.get(question), stepped)
+            }
             Subject::Refused(why) => Evidence::Refused(why.to_string()),
         }
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::tick::Tick;
 use crate::controller::scaling::samples;
-use crate::metrics::signals::{SignalReading, Wanted};
+use crate::metrics::signals::{self, SignalReading, Wanted};
 use evenkeel_core::scaling::hpa::{Reading, Readings};
 use evenkeel_core::scaling::observation::Samples;
 use evenkeel_core::scaling::signal::Signal;
@@ -58,7 +58,7 @@ pub(super) fn signal_answers(
                     let text = Arc::clone(text);
                     known.queries.push((signal.clone(), text));
                 }
-                wanted.push(Wanted::new(query, &observed.pods.members));
+                wanted.push(signals::wanted(query, &observed.pods.members));
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::checks;
 use super::key::Seen;
 use super::signal_answers::{SignalAnswers, readings, signal_answers};
 use super::tick::{Asks, Tick};
@@ -79,6 +80,9 @@ impl TargetState {
         self.traffic
             .follow(target.and_then(|target| target.traffic.as_ref()), tick.now);
         if let Some(target) = target {
+            let portraits = target.portraits.as_deref();
+            let checks = portraits.map(|portraits| checks::wanted(observed, portraits));
+            asks.checks.extend(checks.into_iter().flatten());
             let known = signal_answers(observed, target, tick, &mut asks.wanted);
             if tick.has_past {
                 self.ask_for_past_of_queries(&known.queries, asks);

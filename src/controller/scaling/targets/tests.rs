@@ -13,9 +13,9 @@ use super::isolated::{Step, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{Samples, Traces, trace};
-use crate::metrics::cache::Failed;
+use crate::external_checks::CheckAnswers;
 use crate::metrics::signals::{SignalReading, SignalReadings, Wanted};
-use crate::metrics::{Entry, MetricsError, Round};
+use crate::metrics::{Entry, Failed, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
@@ -153,12 +153,14 @@ impl Three {
                 queries: Queries::Any,
                 risk: Risk::DEFAULT,
                 follows_profiles: false,
+                asks_checks: false,
             },
             shared: &Shared::default(),
             sample: None,
             decides: true,
             plans: &Plans::Decisions("pod-a".to_owned()),
             signals: &SignalReadings::default(),
+            checks: &CheckAnswers::default(),
             has_past: false,
             traces: &self.traces,
             serves: true,
@@ -259,6 +261,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
         queries: Queries::Any,
         risk: Risk::DEFAULT,
         follows_profiles: false,
+        asks_checks: false,
     };
     let tick = Tick {
         balances_scale_in: false,
@@ -270,6 +273,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
         serves: true,
         plans: &Plans::Decisions("pod-a".to_owned()),
         signals: &SignalReadings::default(),
+        checks: &CheckAnswers::default(),
         has_past: false,
         traces: &Traces::default(),
         crons: &crons,
@@ -361,12 +365,14 @@ impl Measured {
                 queries: Queries::Any,
                 risk: Risk::DEFAULT,
                 follows_profiles: false,
+                asks_checks: false,
             },
             shared: &Shared::default(),
             sample: sample.as_deref(),
             decides: true,
             plans: &Plans::Nothing,
             signals: &SignalReadings::default(),
+            checks: &CheckAnswers::default(),
             has_past: false,
             traces: &self.traces,
             serves: true,
@@ -522,6 +528,7 @@ impl Queue {
                 queries: Queries::Presets,
                 risk: Risk::DEFAULT,
                 follows_profiles: false,
+                asks_checks: false,
             },
             shared: &Shared::default(),
             sample: None,
@@ -529,6 +536,7 @@ impl Queue {
             plans: &Plans::Decisions("pod-a".to_owned()),
             crons: &[],
             signals: &self.readings,
+            checks: &CheckAnswers::default(),
             has_past: false,
             traces: &self.traces,
             serves: true,
@@ -551,14 +559,19 @@ impl Queue {
 fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_asked() {
     let mut queue = Queue::new();
     let first = queue.tick(7);
-    let [Wanted { query, .. }] = &first.asks.wanted[..] else {
+    let [
+        Wanted {
+            question: query, ..
+        },
+    ] = &first.asks.wanted[..]
+    else {
         panic!("{:?}", first.asks.wanted);
     };
     assert_eq!(query.api(), MetricsApi::External);
     queue.answer(query, 8, Ok(40));
     for (at, load) in [(22, 40.0), (37, 40.0)] {
         let ticked = queue.tick(at);
-        let wanted: Vec<_> = ticked.asks.wanted.iter().map(|one| &one.query).collect();
+        let wanted: Vec<_> = ticked.asks.wanted.iter().map(|one| &one.question).collect();
         assert_eq!(wanted, [query], "it is wanted anew");
         let shown = &ticked.shown[0].status.loads[0];
         assert_eq!(
@@ -579,7 +592,7 @@ fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_
 #[test]
 fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0).query;
+    let query = queue.tick(7).asks.wanted.remove(0).question;
     queue.answer(&query, 8, Ok(40));
     queue.tick(22);
     let mut told = Vec::new();
@@ -599,7 +612,7 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
 #[test]
 fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0).query;
+    let query = queue.tick(7).asks.wanted.remove(0).question;
     let served = |ticked: &Ticked, at: i64| {
         let loads: Vec<_> = ticked.served.iter().map(|(_, load)| load.clone()).collect();
         let now = (second(at), SignedDuration::from_secs(90));
@@ -627,7 +640,7 @@ fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
 #[test]
 fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0).query;
+    let query = queue.tick(7).asks.wanted.remove(0).question;
     queue.answer(&query, 8, Ok(40));
     queue.tick(22);
     let state = |queue: &Queue| {
@@ -707,6 +720,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
             now: second(at),
             settings: Settings {
                 follows_profiles: false,
+                asks_checks: false,
                 mode: Mode::Recommend,
                 predict: Predict::Auto,
                 interval: SignedDuration::from_secs(15),
@@ -719,6 +733,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
             decides: true,
             plans: &Plans::Decisions("pod-a".to_owned()),
             signals: &SignalReadings::default(),
+            checks: &CheckAnswers::default(),
             has_past: false,
             traces: &measured.traces,
             serves: true,

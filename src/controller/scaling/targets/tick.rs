@@ -11,6 +11,7 @@ use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::refill::{Asked, Wish};
 use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
+use crate::external_checks::{CheckAnswers, WantedCheck};
 use crate::metrics::signals::{SignalReadings, Wanted};
 use evenkeel_core::forecast::Shared;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
@@ -29,6 +30,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) sample: Option<&'a Sample>,
     /// The newest answers to the questions of single targets.
     pub(in crate::controller::scaling) signals: &'a SignalReadings,
+    /// The newest answers to external checks.
+    pub(in crate::controller::scaling) checks: &'a CheckAnswers,
     /// True where this tick decides, and does not only measure.
     pub(in crate::controller::scaling) decides: bool,
     pub(in crate::controller::scaling) plans: &'a Plans,
@@ -73,6 +76,8 @@ pub(in crate::controller::scaling) struct Asks {
     pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
     /// The questions that belong to one target each.
     pub(in crate::controller::scaling) wanted: Vec<Wanted>,
+    /// The external checks of changes that are under way or held.
+    pub(in crate::controller::scaling) checks: Vec<WantedCheck>,
 }
 
 impl Asks {
@@ -112,6 +117,7 @@ impl Ticked {
         self.asks.past.extend(asks.past);
         self.asks.past_queries.extend(asks.past_queries);
         self.asks.wanted.extend(asks.wanted);
+        self.asks.checks.extend(asks.checks);
         self.contested.extend(contested);
         self.restoring += restoring;
         self.bytes += bytes;

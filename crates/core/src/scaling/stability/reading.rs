@@ -1,4 +1,4 @@
-//! A measured value, and whether it says anything about the last step.
+//! A measured value or an answer, and whether it says anything about the last step.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -31,24 +31,31 @@ impl Freshness {
     /// # Errors
     /// In words, why there is none.
     pub(super) fn take(&self, reading: Option<Reading>) -> Result<Taken, String> {
-        let Self { now, oldest, after } = *self;
         let Some(Reading { milli, since, at }) = reading else {
             return Err("not measured".to_owned());
         };
-        let age = now.duration_since(at);
-        if age > oldest {
-            return Err(format!(
-                "last measured {} s ago, which is too old",
-                age.as_secs()
-            ));
-        }
-        if after.is_some_and(|after| at < after) {
-            return Err("not measured since the last step".to_owned());
-        }
+        self.holds(at, "measured")?;
         Ok(Taken {
             milli,
-            is_after: after.is_none_or(|after| after <= since),
+            is_after: self.after.is_none_or(|after| after <= since),
         })
+    }
+
+    /// What was `done` at a moment counts.
+    ///
+    /// # Errors
+    /// In words, why it does not.
+    pub(super) fn holds(&self, at: Timestamp, done: &str) -> Result<(), String> {
+        let Self { now, oldest, after } = *self;
+        let age = now.duration_since(at);
+        if age > oldest {
+            let age = age.as_secs();
+            return Err(format!("last {done} {age} s ago, which is too old"));
+        }
+        if after.is_some_and(|after| at < after) {
+            return Err(format!("not {done} since the last step"));
+        }
+        Ok(())
     }
 }
 

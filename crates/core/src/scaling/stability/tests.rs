@@ -335,3 +335,44 @@ fn a_turn_is_free_of_the_hold_of_the_other_direction_which_outlasts_it() {
     assert_eq!((waiting.command, waiting.holds), (Command::Wait, vec![]));
     assert!(waiting.reason.contains("not measured"));
 }
+
+#[test]
+fn the_word_of_somebody_outside_counts_where_it_is_about_the_last_step_and_not_too_old() {
+    let answer = |passes, message: &str, second| Answer {
+        passes,
+        message: message.to_owned(),
+        at: at(second),
+    };
+    let passed = || Verdict::Pass("it passes".to_owned());
+    let failed = || Verdict::Fail("5 % fail".to_owned());
+    let unknown = |why: &str| Verdict::Unknown(why.to_owned());
+    let (well, ill) = (answer(true, "", 90), answer(false, "5 % fail", 90));
+    let (before, old) = (answer(true, "", 79), answer(false, "", 39));
+    let gone = Some("no answer within the timeout");
+    let unasked = "not asked since the last step";
+    for (given, failure, after, verdict) in [
+        (Some(&well), None, Some(80), passed()),
+        (Some(&well), None, None, passed()),
+        (Some(&ill), None, Some(90), failed()),
+        // One that counts is not undone by a failure after it.
+        (Some(&ill), gone, Some(80), failed()),
+        (Some(&before), None, Some(80), unknown(unasked)),
+        (
+            Some(&old),
+            None,
+            None,
+            unknown("last asked 61 s ago, which is too old"),
+        ),
+        (None, None, None, unknown(unasked)),
+        (
+            Some(&before),
+            gone,
+            Some(80),
+            unknown("no answer within the timeout"),
+        ),
+        (None, gone, None, unknown("no answer within the timeout")),
+    ] {
+        let found = Answer::judge(given, failure, &freshness(100, after));
+        assert_eq!(found, verdict);
+    }
+}

@@ -121,28 +121,33 @@ fn external() -> Value {
         "A Service in the namespace of the autoscaler.",
         &["name", "port"],
         json!({
-            "name": text("The name of the Service.", 63),
+            "name": service_name(),
             "port": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 65535,
                 "description": "The port of the Service."},
             "path": text("The path that is asked; / unless said.", 512),
+            "caBundle": {"type": "string", "format": "byte", "maxLength": 32768,
+                "description": "Certificates in PEM of the authorities whose certificates it may show, for the name \
+                     NAME.NAMESPACE.svc; asked over plain HTTP unless said."},
         }),
     );
     let external = object(
-        "Somebody who is asked over HTTP.",
+        "Somebody who is asked over HTTP, where the configuration of Evenkeel has external checks asked. With each question goes a \
+         token of the ServiceAccount evenkeel-checks, whose audience is the address without its path.",
         &["name"],
         json!({
             "name": text("The name of the check.", 64),
             "service": service,
             "url": text("An address that Evenkeel's configuration allows.", 1024),
-            "audience": text(
-                "The audience of the ServiceAccount token that is sent with each question, by which the one who is asked \
-                 knows who asks; none is sent unless said.",
-                253,
-            ),
             "timeoutSeconds": {"type": "integer", "format": "int64", "minimum": 1, "maximum": 10,
                 "description": "The time within which an answer has to come; 5 unless said."},
             "config": labels("What is sent along."),
         }),
     );
     ruled(external, &[ONE_ENDPOINT])
+}
+
+fn service_name() -> Value {
+    let mut name = text("The name of the Service.", 63);
+    name["pattern"] = json!("^[a-z]([-a-z0-9]*[a-z0-9])?$");
+    name
 }

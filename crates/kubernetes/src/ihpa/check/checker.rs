@@ -1,6 +1,7 @@
 //! The stability checks.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use evenkeel_core::scaling::signal::{PromQl, Signal, Target};
 use evenkeel_core::scaling::stability::{
@@ -11,12 +12,11 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::error::{IhpaError, Problem, at};
-use super::metrics;
+use super::{external, metrics};
 use crate::autoscaler::ObservedMetric;
-use crate::ihpa::rules::{CheckRule, Criterion, Endpoint, ExternalCheck};
+use crate::ihpa::rules::{CheckRule, Criterion};
 use crate::ihpa::spec::{
-    CheckService, ErrorRateCheck, ExternalChecker, MOST_METRICS_OF_CHECK, MetricsCheck,
-    PodsReadyCheck, StabilityChecker,
+    ErrorRateCheck, MOST_METRICS_OF_CHECK, MetricsCheck, PodsReadyCheck, StabilityChecker,
 };
 use crate::load_query::promql;
 
@@ -25,10 +25,6 @@ const LONGEST: i64 = 86_400;
 
 /// The time that Pods have to become ready where the check does not say, in seconds.
 const READY_WITHIN: i64 = 300;
-
-/// The time that an external check has to answer, in seconds, and the most that it may have.
-const ANSWER_WITHIN: i64 = 5;
-const ANSWER_LONGEST: i64 = 10;
 
 pub(super) fn all(path: &str, written: &[StabilityChecker]) -> Result<Vec<CheckRule>, IhpaError> {
     let mut names = HashSet::new();
@@ -79,7 +75,8 @@ fn rule(path: &str, place: usize, written: &StabilityChecker) -> Result<CheckRul
             vec![of_errors(&format!("{path}.errorRate"), check)?]
         }
         ("External", (None, None, None, Some(check))) => {
-            vec![of_external(&format!("{path}.external"), check)?]
+            let check = external::check(&format!("{path}.external"), check)?;
+            vec![Criterion::External(Arc::new(check))]
         }
         (given, _) => {
             let accepted = "Metrics with metrics, PodsReady with podsReady or nothing, ErrorRate with \
@@ -178,56 +175,5 @@ fn of_errors(path: &str, check: &ErrorRateCheck) -> Result<Criterion, IhpaError>
         errors: query("errors", errors)?,
         requests: query("requests", requests)?,
         rule: ErrorRate { most },
-    })
-}
-
-fn of_external(path: &str, check: &ExternalChecker) -> Result<Criterion, IhpaError> {
-    let ExternalChecker {
-        name,
-        service,
-        url,
-        audience,
-        timeout_seconds,
-        config,
-    } = check;
-    let endpoint = match (service, url) {
-        (Some(service), None) => of_service(&format!("{path}.service"), service)?,
-        (None, Some(url)) if url.starts_with("https://") || url.starts_with("http://") => {
-            Endpoint::Url(url.clone())
-        }
-        (None, Some(url)) => {
-            let problem = Problem::word(url, "an address that begins with https:// or http://");
-            return at(format!("{path}.url"), Err(problem));
-        }
-        _ => return at(path, Err(Problem::Missing("either service or url"))),
-    };
-    let timeout = Problem::number(timeout_seconds.unwrap_or(ANSWER_WITHIN), 1, ANSWER_LONGEST);
-    let timeout = at(format!("{path}.timeoutSeconds"), timeout)?;
-    Ok(Criterion::External(ExternalCheck {
-        name: name.clone(),
-        endpoint,
-        audience: audience.clone(),
-        timeout: SignedDuration::from_secs(timeout),
-        config: config.clone(),
-    }))
-}
-
-fn of_service(path: &str, service: &CheckService) -> Result<Endpoint, IhpaError> {
-    let CheckService {
-        name,
-        port,
-        path: asked,
-    } = service;
-    let port = Problem::number(i64::from(*port), 1, 65_535);
-    let port = at(format!("{path}.port"), port)?;
-    let asked = asked.clone().unwrap_or_else(|| "/".to_owned());
-    if !asked.starts_with('/') || asked.contains(char::is_whitespace) {
-        let problem = Problem::word(&asked, "a path that begins with /");
-        return at(format!("{path}.path"), Err(problem));
-    }
-    Ok(Endpoint::Service {
-        name: name.clone(),
-        port: u16::try_from(port).unwrap_or_default(),
-        path: asked,
     })
 }

@@ -119,7 +119,16 @@ fn checks_are_named_and_hold_their_bounds_in_thousandths() {
     };
     let path = "/".to_owned();
     let (name, port) = ("smoke".to_owned(), 8080);
-    assert_eq!(external.endpoint, Endpoint::Service { name, port, path });
+    let ca = None;
+    assert_eq!(
+        external.endpoint,
+        Endpoint::Service {
+            name,
+            port,
+            path,
+            ca
+        }
+    );
 }
 
 /// The error of the spec with another value at a place below a provider.
@@ -242,6 +251,23 @@ fn what_is_wrong_with_the_rest_is_named_with_its_place() {
             edited("/stabilityCheckers/3/external/service", Value::Null),
             "external: is missing",
         ),
+    ]);
+}
+
+#[test]
+fn what_a_service_that_is_asked_cannot_be_is_named() {
+    let service = "/stabilityCheckers/3/external/service";
+    let with = |field: &str, value: Value| {
+        let mut spec = json!({"name": "smoke", "port": 8080});
+        spec[field] = value;
+        edited(service, spec)
+    };
+    told(&[
+        (with("name", json!("../pods")), "service.name: \"../pods\""),
+        (with("name", json!("a.evil")), "service.name: \"a.evil\""),
+        (with("port", json!(0)), "service.port: 0 is not"),
+        (with("path", json!("@evil")), "service.path: \"@evil\""),
+        (with("caBundle", json!("bm9uZQ==")), "service.caBundle: "),
     ]);
 }
 

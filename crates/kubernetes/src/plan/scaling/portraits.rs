@@ -5,6 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::query::Question;
+use super::target_ref::TargetRef;
+use crate::cron_hpa::ScaledRef;
+use crate::external_check::{ChangeAsked, CheckQuestion};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::portrait::Provided;
 use evenkeel_core::scaling::signal::Signal;
@@ -76,6 +79,8 @@ pub enum Subject {
     },
     /// The readiness of the Pods.
     Ready(PodsReady),
+    /// Somebody outside, who is asked.
+    External(CheckQuestion),
     /// What may not or cannot be asked for, with the reason in words.
     Refused(Arc<str>),
 }
@@ -99,7 +104,7 @@ impl Subject {
                 Some((&**errors, of_errors)),
                 Some((&**requests, of_requests)),
             ],
-            Self::Ready(_) | Self::Refused(_) => [None, None],
+            Self::Ready(_) | Self::External(_) | Self::Refused(_) => [None, None],
         };
         asked.into_iter().flatten()
     }
@@ -116,6 +121,44 @@ impl TargetPortraits {
     pub(super) fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
         let checks = self.checks.iter().filter(|_| self.are_checked());
         checks.flat_map(|check| check.subjects.iter().flat_map(Subject::asked))
+    }
+
+    /// The questions that its checks have for others at present.
+    pub fn questions(&self) -> impl Iterator<Item = &CheckQuestion> {
+        let checks = self.checks.iter().filter(|_| self.are_checked());
+        let subjects = checks.flat_map(|check| &check.subjects);
+        subjects.filter_map(|subject| match subject {
+            Subject::External(question) => Some(question),
+            _ => None,
+        })
+    }
+
+    /// The change of `target` that they are asked about; `None` while there is none. One that is held and that nobody wants at
+    /// present has come to where it goes.
+    #[must_use]
+    pub fn change_asked(&self, target: &TargetRef) -> Option<ChangeAsked> {
+        let asked = |direction, from| ChangeAsked {
+            target: ScaledRef {
+                api_version: Some(target.object().api_resource().api_version),
+                kind: target.kind().to_owned(),
+                name: target.name().to_owned(),
+            },
+            direction,
+            from,
+            to: self.counts.online,
+            online: self.counts.online,
+            stepped: None,
+        };
+        match (&self.change, self.holds.first()) {
+            (Some(change), _) => Some(ChangeAsked {
+                to: change.to,
+                online: change.online,
+                stepped: change.stepped,
+                ..asked(change.direction(), change.begun)
+            }),
+            (None, Some(hold)) => Some(asked(hold.direction, self.counts)),
+            (None, None) => None,
+        }
     }
 
     /// What a tick reads of them; `checks` are those of these portraits with what was learned for each.

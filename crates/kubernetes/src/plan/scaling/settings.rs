@@ -23,6 +23,8 @@ pub struct Settings {
     pub risk: Risk,
     /// True where Pods are taken out of traffic for ReplicaProfiles.
     pub follows_profiles: bool,
+    /// True where the external checks of changes are asked.
+    pub asks_checks: bool,
 }
 
 /// The loads that annotations may name.
@@ -48,6 +50,7 @@ impl Default for Settings {
             queries: Queries::Presets,
             risk: Risk::default(),
             follows_profiles: false,
+            asks_checks: false,
         }
     }
 }

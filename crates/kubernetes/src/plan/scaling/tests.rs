@@ -52,6 +52,7 @@ fn settings() -> Settings {
         queries: Queries::Any,
         risk: Risk::new(0.03).unwrap(),
         follows_profiles: false,
+        asks_checks: false,
     }
 }
 

@@ -67,6 +67,7 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
         plans: &Plans::Decisions("pod-a".to_owned()),
         crons: &[],
         signals: &signals,
+        checks: &CheckAnswers::default(),
         has_past: false,
         traces: &traces,
         serves: false,

@@ -70,6 +70,7 @@ impl Named {
                 queries: self.queries,
                 risk: Risk::DEFAULT,
                 follows_profiles: false,
+                asks_checks: false,
             },
             shared: &Shared::default(),
             sample: None,
@@ -77,6 +78,7 @@ impl Named {
             plans: &Plans::Decisions("pod-a".to_owned()),
             crons: &[],
             signals: &self.readings,
+            checks: &CheckAnswers::default(),
             has_past: true,
             traces: &self.traces,
             serves: false,
@@ -149,7 +151,7 @@ fn a_model_is_asked_for_once_a_day_and_each_hour_while_the_past_is_too_short() {
         .asks
         .wanted
         .iter()
-        .map(|one| one.query.api())
+        .map(|one| one.question.api())
         .collect();
     assert_eq!(asked, [MetricsApi::Prometheus; 2]);
     let (status, reason, _) = condition(&first).unwrap();
@@ -182,7 +184,7 @@ fn a_model_is_asked_for_once_a_day_and_each_hour_while_the_past_is_too_short() {
 #[test]
 fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() {
     let mut named = Named::new("sum(a)");
-    let query = named.tick(0).asks.wanted.remove(0).query;
+    let query = named.tick(0).asks.wanted.remove(0).question;
     let work = named.work(0).unwrap();
     named.take(work.clone(), accepted(), 0);
     let unknown = named.tick(15);

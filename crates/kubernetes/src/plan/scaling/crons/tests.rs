@@ -192,6 +192,7 @@ fn settings() -> Settings {
         queries: Queries::Any,
         risk: Risk::DEFAULT,
         follows_profiles: false,
+        asks_checks: false,
     }
 }
 

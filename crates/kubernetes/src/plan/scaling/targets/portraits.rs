@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Rules;
+use crate::external_check::CheckQuestion;
 use crate::ihpa::{
     CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source, StabilityStatus,
 };
@@ -22,6 +23,10 @@ use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::stages::{Park, Reached, StagedBehavior};
 use evenkeel_core::scaling::{Mode, ReplicaCounts, Speaker};
+
+/// Why external checks are not asked.
+const CHECKS_OFF: &str =
+    "external checks are not asked: scaling.checks.external is not on in Evenkeel's configuration";
 
 impl Rules<'_> {
     /// The target of an IHPA, with the problems that do not stop it.
@@ -125,7 +130,9 @@ impl Rules<'_> {
             change: gray.map(crate::ihpa::GrayStatus::change),
             holds: stability.map(StabilityStatus::holds).unwrap_or_default(),
             resume,
-            checks: rules.checks.iter().map(|check| self.check(check)).collect(),
+            checks: (rules.checks.iter())
+                .map(|check| self.check(ihpa, check))
+                .collect(),
             told: desired.map(|desired| desired.online_replicas),
             generation: workload.and_then(|workload| workload.metadata.generation),
             rests_at_zero: false,
@@ -216,11 +223,22 @@ impl Rules<'_> {
         TargetReaction::Reconciled(Box::new(spec))
     }
 
-    fn check(&self, rule: &CheckRule) -> TargetCheck {
-        let criteria = rule.criteria.iter();
+    fn check(&self, ihpa: &CheckedIhpa, rule: &CheckRule) -> TargetCheck {
+        let CheckRule { checker, criteria } = rule;
+        let subject = |criterion: &Criterion| match criterion {
+            Criterion::External(asked) if self.settings.asks_checks => {
+                Subject::External(CheckQuestion {
+                    namespace: Arc::clone(&self.observed.namespace),
+                    autoscaler: ihpa.object.metadata.name.as_deref().unwrap_or("").into(),
+                    check: (*checker.name).into(),
+                    asked: Arc::clone(asked),
+                })
+            }
+            other => self.subject(other),
+        };
         TargetCheck {
-            checker: rule.checker.clone(),
-            subjects: criteria.map(|criterion| self.subject(criterion)).collect(),
+            checker: checker.clone(),
+            subjects: criteria.iter().map(subject).collect(),
         }
     }
 
@@ -256,13 +274,9 @@ impl Rules<'_> {
                 (Err(why), _) | (_, Err(why)) => Subject::Refused(why.into()),
             },
             Criterion::PodsReady(ready) => Subject::Ready(*ready),
-            Criterion::External(check) => Subject::Refused(
-                format!(
-                    "{}: external checks are not asked by this version",
-                    check.name
-                )
-                .into(),
-            ),
+            Criterion::External(check) => {
+                Subject::Refused(format!("{}: {CHECKS_OFF}", check.name).into())
+            }
         }
     }
 }

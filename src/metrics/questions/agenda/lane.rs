@@ -3,19 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use evenkeel_kubernetes::metric_query::MetricQuery;
+use crate::metrics::questions::question::Question;
 
 /// The questions of a lane.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct Lane<Q> {
     places: usize,
     /// The namespaces with questions that wait, in the order of their turns.
     order: VecDeque<Arc<str>>,
-    waiting: HashMap<Arc<str>, VecDeque<MetricQuery>>,
+    waiting: HashMap<Arc<str>, VecDeque<Q>>,
     under_way: HashMap<Arc<str>, usize>,
 }
 
-impl Lane {
+impl<Q: Question> Lane<Q> {
     pub(super) fn new(places: usize) -> Self {
         Self {
             places,
@@ -25,17 +25,17 @@ impl Lane {
         }
     }
 
-    pub(super) fn wait(&mut self, query: MetricQuery) {
-        let namespace = Arc::clone(&query.namespace);
+    pub(super) fn wait(&mut self, question: Q) {
+        let namespace = Arc::clone(question.namespace());
         let waiting = self.waiting.entry(Arc::clone(&namespace)).or_default();
         if waiting.is_empty() {
             self.order.push_back(namespace);
         }
-        waiting.push_back(query);
+        waiting.push_back(question);
     }
 
     /// Takes a place for the next question.
-    pub(super) fn take(&mut self) -> Option<MetricQuery> {
+    pub(super) fn take(&mut self) -> Option<Q> {
         let taken: usize = self.under_way.values().sum();
         if taken >= self.places {
             return None;
@@ -48,14 +48,14 @@ impl Lane {
         let place = self.order.iter().position(has_room)?;
         let namespace = self.order.remove(place)?;
         let waiting = self.waiting.get_mut(&namespace)?;
-        let query = waiting.pop_front();
+        let question = waiting.pop_front();
         if waiting.is_empty() {
             self.waiting.remove(&namespace);
         } else {
             self.order.push_back(Arc::clone(&namespace));
         }
         *self.under_way.entry(namespace).or_default() += 1;
-        query
+        question
     }
 
     /// Gives a place of a namespace back.

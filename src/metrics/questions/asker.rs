@@ -8,62 +8,54 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::agenda::{self, Agenda, Ending, Speed};
-use super::readings::{SignalReading, SignalReadings};
-use super::source::SignalSource;
-use super::wanted::{KeptPods, Wanted};
-use crate::metrics::cache::{self, MetricsCache};
-use crate::metrics::error::MetricsError;
+use super::agenda::{Agenda, Ending, Speed};
+use super::newest::{Known, Newest};
+use super::question::{Question, Source};
+use super::wanted::{Purposes, Wanted};
+use crate::metrics::cache::{self, Failure as _, MetricsCache};
 use crate::metrics::instruments::Metrics;
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
-use evenkeel_kubernetes::metric_query::MetricQuery;
 
-/// The memory for answers, in bytes: several for each of ten thousand targets with fifteen Pods each, and
-/// a tenth of what the Pod may take.
-const KEPT: u64 = 64 * 1024 * 1024;
-/// What an answer takes beside its values and the texts of its question.
-const OVERHEAD: usize = 512;
 /// How long an answer is kept that nobody wants any more.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
-type Cache = MetricsCache<MetricQuery, Reading>;
+type Cache<Q> = MetricsCache<Q, <Q as Question>::Answer, <Q as Question>::Error>;
 
 /// The end of the asking that the scaling loop holds: it says what it wants, and reads what there is.
-#[derive(Clone)]
-pub struct Signals {
-    source: Arc<dyn SignalSource>,
-    cache: Cache,
-    wanted: watch::Sender<Arc<[Wanted]>>,
+pub struct Questions<Q: Question> {
+    source: Arc<dyn Source<Q>>,
+    cache: Cache<Q>,
+    wanted: watch::Sender<Arc<[Wanted<Q>]>>,
 }
 
 /// The end that asks.
-pub struct Asker {
-    source: Arc<dyn SignalSource>,
-    cache: Cache,
-    wanted: watch::Receiver<Arc<[Wanted]>>,
-    kept: KeptPods,
+pub struct Asker<Q: Question> {
+    source: Arc<dyn Source<Q>>,
+    cache: Cache<Q>,
+    wanted: watch::Receiver<Arc<[Wanted<Q>]>>,
+    purposes: Purposes<Q>,
     clock: Clock,
     metrics: Metrics,
 }
 
-impl Signals {
-    /// Both ends of the asking of `source`, whose answers are dated by `clock`.
+impl<Q: Question> Questions<Q> {
+    /// Both ends of the asking of `source`, whose answers are dated by `clock`; a question takes no longer than
+    /// `timeout`.
     #[must_use]
     pub fn new(
-        source: Arc<dyn SignalSource>,
-        settings: super::Settings,
+        source: Arc<dyn Source<Q>>,
+        timeout: Duration,
         clock: Clock,
         metrics: Metrics,
-    ) -> (Self, Asker) {
+    ) -> (Self, Asker<Q>) {
         let settings = cache::Settings {
-            capacity: KEPT,
+            capacity: Q::MEMORY,
             time_to_idle: Some(FORGOTTEN_AFTER),
-            timeout: settings.timeout,
+            timeout,
         };
-        let cache = MetricsCache::weighed(&settings, weight);
-        let (sender, receiver) = watch::channel(Arc::default());
-        let signals = Self {
+        let cache = MetricsCache::weighed(&settings, Q::bytes);
+        let (sender, receiver) = watch::channel(Arc::from([]));
+        let questions = Self {
             source: Arc::clone(&source),
             cache: cache.clone(),
             wanted: sender,
@@ -72,50 +64,50 @@ impl Signals {
             source,
             cache,
             wanted: receiver,
-            kept: KeptPods::default(),
+            purposes: Purposes::default(),
             clock,
             metrics,
         };
-        (signals, asker)
+        (questions, asker)
     }
 
     /// Says what is wanted from here on; what was wanted before is not asked any more.
-    pub fn want(&self, wanted: Vec<Wanted>) {
+    pub fn want(&self, wanted: Vec<Wanted<Q>>) {
         self.wanted.send_replace(wanted.into());
     }
 
     /// The newest answers to what is wanted.
-    pub async fn newest(&self) -> SignalReadings {
+    pub async fn newest(&self) -> Newest<Q> {
         let wanted = Arc::clone(&self.wanted.borrow());
-        let mut readings = Vec::with_capacity(wanted.len());
-        for Wanted { query, .. } in &*wanted {
-            let (answer, failed) = self.cache.last(query).await;
-            let reading = SignalReading {
+        let mut newest = Vec::with_capacity(wanted.len());
+        for Wanted { question, .. } in &*wanted {
+            let (answer, failed) = self.cache.last(question).await;
+            let known = Known {
                 answer,
                 failed,
-                look_back: self.source.look_back(query),
+                look_back: self.source.look_back(question),
             };
-            readings.push((query.clone(), reading));
+            newest.push((question.clone(), known));
         }
-        readings.into_iter().collect()
+        newest.into_iter().collect()
     }
 }
 
 /// One question that has ended.
-struct Ended {
-    query: MetricQuery,
+struct Ended<Q: Question> {
+    question: Q,
     took: Duration,
-    outcome: Result<(), Arc<MetricsError>>,
+    outcome: Result<(), Arc<Q::Error>>,
 }
 
-impl Asker {
+impl<Q: Question> Asker<Q> {
     /// Asks until it is cancelled, or nobody wants anything any more.
     pub async fn run(mut self, cancelled: CancellationToken) {
         let asking = async {
             let (mut agenda, mut under_way) = (Agenda::default(), JoinSet::new());
             loop {
-                while let Some(query) = agenda.next() {
-                    under_way.spawn(self.ask(query, self.clock.now()));
+                while let Some(question) = agenda.next() {
+                    under_way.spawn(self.ask(question, self.clock.now()));
                 }
                 tokio::select! {
                     changed = self.wanted.changed() => {
@@ -132,42 +124,40 @@ impl Asker {
         cancelled.run_until_cancelled(asking).await;
     }
 
-    fn want(&mut self, wanted: &[Wanted], agenda: &mut Agenda) {
+    fn want(&mut self, wanted: &[Wanted<Q>], agenda: &mut Agenda<Q>) {
         let now = self.clock.now();
         // Before those that are new are among them, which wait no time.
-        for (api, waits) in agenda::APIS.into_iter().zip(agenda.waits(now)) {
+        for (respondent, waits) in Q::RESPONDENTS.iter().zip(agenda.waits(now)) {
             for (speed, wait) in Speed::ALL.into_iter().zip(waits) {
-                self.metrics.observe_wait(label(api), speed.as_str(), wait);
+                let name = respondent.name;
+                self.metrics.observe_wait(name, speed.as_str(), wait);
             }
         }
-        agenda.want(wanted.iter().map(|one| &one.query), now);
-        self.kept = KeptPods::of(wanted);
+        agenda.want(wanted.iter().map(|one| &one.question), now);
+        self.purposes = Purposes::of(wanted);
     }
 
-    fn ask(
-        &self,
-        query: MetricQuery,
-        now: Timestamp,
-    ) -> impl Future<Output = Ended> + Send + 'static {
+    fn ask(&self, question: Q, now: Timestamp) -> impl Future<Output = Ended<Q>> + Send + 'static {
         let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
-        let kept = self.kept.get(&query);
+        let purpose = self.purposes.get(&question).cloned();
         async move {
             let begun = clock::runtime();
             let fetch = async {
-                let mut reading = source.fetch(&query, now).await?;
-                reading.keep_pods(&kept);
-                Ok(reading)
+                let purpose = purpose.as_ref();
+                let mut answer = source.fetch(&question, purpose, now).await?;
+                Q::cut(&mut answer, purpose);
+                Ok(answer)
             };
-            let outcome = cache.refresh(query.clone(), now, fetch).await.map(drop);
+            let outcome = cache.refresh(question.clone(), now, fetch).await.map(drop);
             Ended {
-                query,
+                question,
                 took: begun.elapsed(),
                 outcome,
             }
         }
     }
 
-    fn take(&self, ended: Result<Ended, tokio::task::JoinError>, agenda: &mut Agenda) {
+    fn take(&self, ended: Result<Ended<Q>, tokio::task::JoinError>, agenda: &mut Agenda<Q>) {
         let ended = match ended.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(ended) => ended,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
@@ -175,33 +165,19 @@ impl Asker {
             Err(Err(_)) => return,
         };
         let Ended {
-            query,
+            question,
             took,
             outcome,
         } = ended;
-        let outcome = outcome.as_ref().map(|&()| ()).map_err(|error| &**error);
-        self.metrics.observe_call(label(query.api()), took, outcome);
+        let name = Q::RESPONDENTS[question.respondent()].name;
+        let failed = outcome.as_ref().err().map(|error| error.reason());
+        self.metrics.observe_call(name, took, failed);
         let ending = Ending {
             // Who has nothing to tell at present has answered all the same.
-            answered: outcome.err().is_none_or(MetricsError::is_empty),
+            answered: outcome.err().is_none_or(|error| error.is_empty()),
             took,
         };
-        agenda.ended(&query, self.clock.now(), ending);
-    }
-}
-
-/// The memory that an answer takes, in bytes, or the lack of one.
-fn weight(query: &MetricQuery, reading: Option<&Reading>) -> usize {
-    OVERHEAD + query.text_bytes() + reading.map_or(0, Reading::bytes)
-}
-
-/// The questions to an API in metrics.
-const fn label(api: MetricsApi) -> &'static str {
-    match api {
-        MetricsApi::Resource => "containerMetrics",
-        MetricsApi::Custom => "customMetrics",
-        MetricsApi::External => "externalMetrics",
-        MetricsApi::Prometheus => "targetQuery",
+        agenda.ended(&question, self.clock.now(), ending);
     }
 }
 
@@ -216,15 +192,22 @@ mod tests {
     use super::*;
     use jiff::SignedDuration;
 
+    use crate::metrics::MetricsError;
+    use crate::metrics::signals::{SignalReading, Signals, TargetPods, wanted as wanted_signal};
+    use evenkeel_core::scaling::hpa::Reading;
+    use evenkeel_kubernetes::metric_query::MetricQuery;
+
     use evenkeel_core::scaling::pod::PodFacts;
     use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
     use evenkeel_core::scaling::signal::MetricIdentifier;
     use evenkeel_kubernetes::metric_query::{MetricSubject, ServedMetric};
     use evenkeel_kubernetes::pod::Pod;
 
-    fn wanted(queries: impl IntoIterator<Item = MetricQuery>) -> Vec<Wanted> {
+    const TIMEOUT: Duration = Duration::from_secs(10);
+
+    fn wanted(queries: impl IntoIterator<Item = MetricQuery>) -> Vec<Wanted<MetricQuery>> {
         let queries = queries.into_iter();
-        queries.map(|query| Wanted::new(&query, &[])).collect()
+        queries.map(|query| wanted_signal(&query, &[])).collect()
     }
 
     fn query(namespace: &str, text: &str) -> MetricQuery {
@@ -256,10 +239,11 @@ mod tests {
     }
 
     #[async_trait]
-    impl SignalSource for Fake {
+    impl Source<MetricQuery> for Fake {
         async fn fetch(
             &self,
             query: &MetricQuery,
+            _: Option<&TargetPods>,
             now: Timestamp,
         ) -> Result<Reading, MetricsError> {
             let MetricSubject::PromQl(text) = &query.subject else {
@@ -287,11 +271,8 @@ mod tests {
     }
 
     fn begin(source: &Arc<Fake>) -> (Signals, CancellationToken) {
-        let settings = super::super::Settings {
-            timeout: Duration::from_secs(10),
-        };
         let (signals, asker) =
-            Signals::new(source.clone(), settings, Clock::real(), Metrics::default());
+            Signals::new(source.clone(), TIMEOUT, Clock::real(), Metrics::default());
         let cancelled = CancellationToken::new();
         tokio::spawn(asker.run(cancelled.clone()));
         (signals, cancelled)
@@ -368,8 +349,13 @@ mod tests {
     struct Crowd;
 
     #[async_trait]
-    impl SignalSource for Crowd {
-        async fn fetch(&self, _: &MetricQuery, now: Timestamp) -> Result<Reading, MetricsError> {
+    impl Source<MetricQuery> for Crowd {
+        async fn fetch(
+            &self,
+            _: &MetricQuery,
+            _: Option<&TargetPods>,
+            now: Timestamp,
+        ) -> Result<Reading, MetricsError> {
             let sample = |number: i64| PodSample {
                 pod: format!("web-{number}"),
                 measurement: Measurement {
@@ -386,11 +372,8 @@ mod tests {
     /// each of as many targets as one likes.
     #[tokio::test(start_paused = true)]
     async fn of_an_answer_by_pods_those_of_the_targets_are_kept() {
-        let settings = super::super::Settings {
-            timeout: Duration::from_secs(10),
-        };
         let (signals, asker) =
-            Signals::new(Arc::new(Crowd), settings, Clock::real(), Metrics::default());
+            Signals::new(Arc::new(Crowd), TIMEOUT, Clock::real(), Metrics::default());
         tokio::spawn(asker.run(CancellationToken::new()));
         let query = MetricQuery {
             namespace: "a".into(),
@@ -407,7 +390,7 @@ mod tests {
         // Two targets with one question.
         let of = |names: &[&str]| {
             let pods: Vec<_> = names.iter().map(|name| pod(name)).collect();
-            Wanted::new(&query, &pods)
+            wanted_signal(&query, &pods)
         };
         signals.want(vec![of(&["web-1", "web-7"]), of(&["web-3", "unmeasured"])]);
         let answer = ended(&signals, &query).await.answer.unwrap();
@@ -416,6 +399,6 @@ mod tests {
         };
         let kept: Vec<_> = samples.iter().map(|sample| &*sample.pod).collect();
         assert_eq!(kept, ["web-1", "web-3", "web-7"]);
-        assert!(weight(&query, Some(&answer.value)) < 2 * OVERHEAD);
+        assert!(query.bytes(Some(&answer.value)) < 1024);
     }
 }

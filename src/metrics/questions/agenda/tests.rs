@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use evenkeel_core::scaling::signal::MetricIdentifier;
-use evenkeel_kubernetes::metric_query::{MetricSubject, ServedMetric};
+use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject, ServedMetric};
 
 const SOON_ANSWERED: Ending = Ending {
     answered: true,
@@ -18,7 +18,9 @@ const TIMED_OUT: Ending = Ending {
     answered: false,
     took: Duration::from_secs(10),
 };
-const PLACES_ON_TRIAL: usize = AT_ONCE / TRIAL;
+const CUSTOM: usize = 1;
+const EXTERNAL: usize = 2;
+const PLACES_ON_TRIAL: usize = MetricQuery::RESPONDENTS[EXTERNAL].at_once / TRIAL;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -46,7 +48,7 @@ fn promql(namespace: &str) -> MetricQuery {
     }
 }
 
-fn under_way(agenda: &mut Agenda) -> Vec<MetricQuery> {
+fn under_way(agenda: &mut Agenda<MetricQuery>) -> Vec<MetricQuery> {
     std::iter::from_fn(|| agenda.next()).collect()
 }
 
@@ -154,18 +156,14 @@ fn the_longest_wait_of_each_lane_is_told() {
     let mut agenda = Agenda::default();
     let queries = externals("a", 9);
     agenda.want(queries.iter(), at(0));
-    assert_eq!(agenda.waits(at(0)), [[SignedDuration::ZERO; 2]; 4]);
+    assert_eq!(agenda.waits(at(0)), vec![[SignedDuration::ZERO; 2]; 4]);
     under_way(&mut agenda);
     let waits = agenda.waits(at(40));
-    let external = place_of(MetricsApi::External);
     assert_eq!(
-        waits[external],
+        waits[EXTERNAL],
         [SignedDuration::ZERO, SignedDuration::from_secs(40)]
     );
-    assert_eq!(
-        waits[place_of(MetricsApi::Custom)],
-        [SignedDuration::ZERO; 2]
-    );
+    assert_eq!(waits[CUSTOM], [SignedDuration::ZERO; 2]);
 }
 
 /// Asks the questions at each tick of 15 seconds for so many seconds, where the n-th time that a question

@@ -1,6 +1,6 @@
 //! Which question is asked next.
 //!
-//! Each API has places of its own, so that one that hangs holds up no other. What answers soon has a
+//! Each of those who are asked has places of its own, so that one that hangs holds up no other. What answers soon has a
 //! lane of its own, too: a question begins on the lane of trial, with fewer places, and goes back there
 //! for a while when it was slow, so that those that hang wait for each other and nobody for them. In a
 //! lane namespaces take turns; one alone may take half of the places. A question that failed rests for
@@ -14,15 +14,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use self::lane::Lane;
-use evenkeel_core::scaling::hpa::MetricsApi;
-use evenkeel_kubernetes::metric_query::MetricQuery;
+use super::question::Question;
 
-/// Questions to one API under way at once that are known to be answered soon: enough for 10,000 in a
-/// minute at 100 ms each.
-pub(super) const AT_ONCE: usize = 16;
-/// Those of Prometheus, which answers twenty at a time by default, the round's and everybody else's
-/// among them.
-const AT_ONCE_PROMETHEUS: usize = 8;
 /// For each two of these places, one for those on trial.
 const TRIAL: usize = 2;
 
@@ -46,9 +39,10 @@ pub(super) struct Ending {
 
 /// The questions that are wanted, and whose turn it is.
 #[derive(Debug)]
-pub(super) struct Agenda {
-    turns: HashMap<MetricQuery, Turn>,
-    lanes: [[Lane; 2]; 4],
+pub(super) struct Agenda<Q> {
+    turns: HashMap<Q, Turn>,
+    /// Those of each who is asked.
+    lanes: Vec<[Lane<Q>; 2]>,
 }
 
 /// The state of one question.
@@ -72,7 +66,7 @@ enum State {
     UnderWay(Speed),
 }
 
-/// The lanes of an API.
+/// The lanes of one who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speed {
     /// Of questions that are answered soon.
@@ -105,61 +99,32 @@ impl Default for Turn {
     }
 }
 
-/// The APIs, in the order of the lanes.
-pub(super) const APIS: [MetricsApi; 4] = [
-    MetricsApi::Resource,
-    MetricsApi::Custom,
-    MetricsApi::External,
-    MetricsApi::Prometheus,
-];
-
-const fn place_of(api: MetricsApi) -> usize {
-    match api {
-        MetricsApi::Resource => 0,
-        MetricsApi::Custom => 1,
-        MetricsApi::External => 2,
-        MetricsApi::Prometheus => 3,
-    }
-}
-
-const fn at_once(api: MetricsApi) -> usize {
-    match api {
-        MetricsApi::Resource | MetricsApi::Custom | MetricsApi::External => AT_ONCE,
-        MetricsApi::Prometheus => AT_ONCE_PROMETHEUS,
-    }
-}
-
-impl Default for Agenda {
+impl<Q: Question> Default for Agenda<Q> {
     fn default() -> Self {
+        let respondents = Q::RESPONDENTS.iter();
+        let lanes = respondents.map(|one| [Lane::new(one.at_once), Lane::new(one.at_once / TRIAL)]);
         Self {
             turns: HashMap::new(),
-            lanes: APIS.map(|api| {
-                let places = at_once(api);
-                [Lane::new(places), Lane::new(places / TRIAL)]
-            }),
+            lanes: lanes.collect(),
         }
     }
 }
 
-impl Agenda {
+impl<Q: Question> Agenda<Q> {
     /// Takes note of all that is wanted at `now`. What was wanted before and is not any more is asked
     /// no more.
-    pub(super) fn want<'a>(
-        &mut self,
-        wanted: impl Iterator<Item = &'a MetricQuery>,
-        now: Timestamp,
-    ) {
+    pub(super) fn want<'a>(&mut self, wanted: impl Iterator<Item = &'a Q>, now: Timestamp) {
         for turn in self.turns.values_mut() {
             turn.wanted = false;
         }
-        for query in wanted {
-            let turn = self.turns.entry(query.clone()).or_default();
+        for question in wanted {
+            let turn = self.turns.entry(question.clone()).or_default();
             turn.wanted = true;
             let rests = turn.rests_until.is_some_and(|until| now < until);
             if turn.state == State::Idle && !rests {
                 let speed = turn.speed();
                 turn.state = State::Waiting(speed, now);
-                self.lanes[place_of(query.api())][speed as usize].wait(query.clone());
+                self.lanes[question.respondent()][speed as usize].wait(question.clone());
             }
         }
         self.turns
@@ -168,18 +133,18 @@ impl Agenda {
 
     /// The next question, which is under way from here on; `None` while all places are taken or
     /// nothing waits.
-    pub(super) fn next(&mut self) -> Option<MetricQuery> {
+    pub(super) fn next(&mut self) -> Option<Q> {
         for lanes in &mut self.lanes {
             for speed in Speed::ALL {
                 let lane = &mut lanes[speed as usize];
-                while let Some(query) = lane.take() {
+                while let Some(question) = lane.take() {
                     // What is not wanted any more, or waits elsewhere, is let go where its turn comes.
-                    let turn = self.turns.get_mut(&query);
+                    let turn = self.turns.get_mut(&question);
                     if let Some(turn) = turn.filter(|turn| turn.waits_on(speed)) {
                         turn.state = State::UnderWay(speed);
-                        return Some(query);
+                        return Some(question);
                     }
-                    lane.end(&query.namespace);
+                    lane.end(question.namespace());
                 }
             }
         }
@@ -187,12 +152,12 @@ impl Agenda {
     }
 
     /// Takes note of the end of a question.
-    pub(super) fn ended(&mut self, query: &MetricQuery, now: Timestamp, ending: Ending) {
-        let Some(turn) = self.turns.get_mut(query) else {
+    pub(super) fn ended(&mut self, question: &Q, now: Timestamp, ending: Ending) {
+        let Some(turn) = self.turns.get_mut(question) else {
             return;
         };
         if let State::UnderWay(speed) = turn.state {
-            self.lanes[place_of(query.api())][speed as usize].end(&query.namespace);
+            self.lanes[question.respondent()][speed as usize].end(question.namespace());
         }
         turn.state = State::Idle;
         turn.trials = if ending.took > SOON {
@@ -207,16 +172,16 @@ impl Agenda {
             turn.rests_until = now.checked_add(rest(turn.failures)).ok();
         }
         if !turn.wanted {
-            self.turns.remove(query);
+            self.turns.remove(question);
         }
     }
 
-    /// How long the questions of each API wait for a place at `now`, the longest of each lane.
-    pub(super) fn waits(&self, now: Timestamp) -> [[SignedDuration; 2]; 4] {
-        let mut longest = [[SignedDuration::ZERO; 2]; 4];
-        for (query, turn) in &self.turns {
+    /// How long the questions to each who is asked wait for a place at `now`, the longest of each lane.
+    pub(super) fn waits(&self, now: Timestamp) -> Vec<[SignedDuration; 2]> {
+        let mut longest = vec![[SignedDuration::ZERO; 2]; self.lanes.len()];
+        for (question, turn) in &self.turns {
             if let State::Waiting(speed, since) = turn.state {
-                let known = &mut longest[place_of(query.api())][speed as usize];
+                let known = &mut longest[question.respondent()][speed as usize];
                 *known = now.duration_since(since).max(*known);
             }
         }

@@ -1,0 +1,38 @@
+//! The word of somebody outside, and whether it says anything about the last step.
+
+use jiff::Timestamp;
+
+use super::reading::Freshness;
+use super::verdict::Verdict;
+
+/// What somebody outside has answered who was asked whether a change may go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// True where it may.
+    pub passes: bool,
+    /// The reason in words; empty where none was given.
+    pub message: String,
+    /// When it was asked for.
+    pub at: Timestamp,
+}
+
+impl Answer {
+    /// The verdict on the newest answer to a question about the last step. Where none counts it is `failure` that is
+    /// told, the reason why there is no newer one.
+    #[must_use]
+    pub fn judge(answer: Option<&Self>, failure: Option<&str>, freshness: &Freshness) -> Verdict {
+        let held = answer.map_or_else(
+            || Err("not asked since the last step".to_owned()),
+            |answer| freshness.holds(answer.at, "asked").map(|()| answer),
+        );
+        let told = |answer: &Self, word: &str| match &*answer.message {
+            "" => word.to_owned(),
+            message => message.to_owned(),
+        };
+        match held {
+            Ok(answer) if answer.passes => Verdict::Pass(told(answer, "it passes")),
+            Ok(answer) => Verdict::Fail(told(answer, "it fails")),
+            Err(why) => Verdict::Unknown(failure.map_or(why, ToOwned::to_owned)),
+        }
+    }
+}

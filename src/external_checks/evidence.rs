@@ -1,0 +1,81 @@
+//! What is known of a check, as evidence on the last step of a change.
+
+use evenkeel_core::scaling::Evidence;
+use evenkeel_core::scaling::stability::Answer;
+use jiff::Timestamp;
+
+use super::error::CheckError;
+use super::question::Answered;
+use crate::metrics::questions::Known;
+
+/// The newest word on the step that was made at `stepped`. One on another step says nothing of it, even where it was
+/// asked for after it: that step had not been told of yet.
+#[must_use]
+pub fn evidence(
+    known: Option<&Known<Answered, CheckError>>,
+    stepped: Option<Timestamp>,
+) -> Evidence {
+    let answer = known.and_then(|known| known.answer.as_ref());
+    let answer = answer.filter(|entry| entry.value.stepped == stepped);
+    let error = known.and_then(Known::error);
+    Evidence::External {
+        answer: answer.map(|entry| Answer {
+            passes: entry.value.answer.passes,
+            message: entry.value.answer.message.clone(),
+            at: entry.fetched_at,
+        }),
+        failure: error.map(ToString::to_string),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::metrics::{Entry, Failed};
+    use evenkeel_kubernetes::external_check::CheckAnswer;
+    use jiff::SignedDuration;
+
+    #[test]
+    fn a_word_on_another_step_says_nothing_of_the_last() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let known = Known {
+            answer: Some(Entry {
+                value: Arc::new(Answered {
+                    answer: CheckAnswer {
+                        passes: true,
+                        message: "well".to_owned(),
+                    },
+                    stepped: Some(at(10)),
+                }),
+                fetched_at: at(25),
+            }),
+            failed: Some(Failed {
+                error: Arc::new(CheckError::Status(503)),
+                attempted_at: at(40),
+            }),
+            look_back: SignedDuration::ZERO,
+        };
+        let failure = Some("HTTP 503 is no answer".to_owned());
+        let answer = Answer {
+            passes: true,
+            message: "well".to_owned(),
+            at: at(25),
+        };
+        for (stepped, answer) in [
+            (Some(at(10)), Some(answer)),
+            (Some(at(20)), None),
+            (None, None),
+        ] {
+            let failure = failure.clone();
+            let expected = Evidence::External { answer, failure };
+            assert_eq!(evidence(Some(&known), stepped), expected);
+        }
+        let nothing = Evidence::External {
+            answer: None,
+            failure: None,
+        };
+        assert_eq!(evidence(None, None), nothing);
+    }
+}

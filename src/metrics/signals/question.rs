@@ -1,0 +1,80 @@
+//! The question for one target's signal.
+
+use std::sync::Arc;
+
+use crate::metrics::error::MetricsError;
+use crate::metrics::questions::{Purpose, Question, Respondent, Wanted};
+use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_kubernetes::metric_query::MetricQuery;
+
+/// Questions to one API at once: enough for 10,000 in a minute at 100 ms each.
+const AT_ONCE: usize = 16;
+/// Those of Prometheus, which answers twenty at a time by default, the round's and everybody else's
+/// among them.
+const AT_ONCE_PROMETHEUS: usize = 8;
+
+/// What an answer takes beside its values and the texts of its question.
+const OVERHEAD: usize = 512;
+
+/// The Pods of targets, whose values are kept of an answer by Pods: a selector may select any number of
+/// others.
+#[derive(Debug, Clone, Default)]
+pub struct TargetPods(pub Vec<Arc<PodFacts>>);
+
+impl Purpose for TargetPods {
+    fn join(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().map(Arc::clone));
+    }
+}
+
+/// A question of a target with these Pods.
+#[must_use]
+pub fn wanted(query: &MetricQuery, pods: &[Arc<PodFacts>]) -> Wanted<MetricQuery> {
+    Wanted {
+        question: query.clone(),
+        purpose: query.is_by_pod().then(|| TargetPods(pods.to_vec())),
+    }
+}
+
+const fn respondent(name: &'static str, at_once: usize) -> Respondent {
+    Respondent { name, at_once }
+}
+
+impl Question for MetricQuery {
+    type Purpose = TargetPods;
+    type Answer = Reading;
+    type Error = MetricsError;
+
+    const RESPONDENTS: &'static [Respondent] = &[
+        respondent("containerMetrics", AT_ONCE),
+        respondent("customMetrics", AT_ONCE),
+        respondent("externalMetrics", AT_ONCE),
+        respondent("targetQuery", AT_ONCE_PROMETHEUS),
+    ];
+
+    /// Several answers for each of ten thousand targets with fifteen Pods each, and a tenth of what the Pod
+    /// may take.
+    const MEMORY: u64 = 64 * 1024 * 1024;
+
+    fn respondent(&self) -> usize {
+        match self.api() {
+            MetricsApi::Resource => 0,
+            MetricsApi::Custom => 1,
+            MetricsApi::External => 2,
+            MetricsApi::Prometheus => 3,
+        }
+    }
+
+    fn namespace(&self) -> &Arc<str> {
+        &self.namespace
+    }
+
+    fn cut(answer: &mut Reading, purpose: Option<&TargetPods>) {
+        answer.keep_pods(purpose.map_or(&[], |pods| &pods.0));
+    }
+
+    fn bytes(&self, answer: Option<&Reading>) -> usize {
+        OVERHEAD + self.text_bytes() + answer.map_or(0, Reading::bytes)
+    }
+}
