@@ -113,7 +113,20 @@ async fn serving(client: &Client) -> BTreeSet<String> {
 async fn until_serving(client: &Client, count: usize) -> BTreeSet<String> {
     eventually(&format!("{count} Pods serve"), async || {
         let found = serving(client).await;
-        holds(found.len() == count, || format!("{found:?}")).map(|()| found)
+        let pods = objects::pods(client, NAMESPACE).await;
+        let why = || {
+            let told = pods.iter().map(|pod| {
+                json!([
+                    pod.name_any(),
+                    pod.spec
+                        .as_ref()
+                        .map(|spec| (&spec.node_name, &spec.readiness_gates)),
+                    pod.status
+                ])
+            });
+            format!("{found:?} of {}", Value::from_iter(told))
+        };
+        holds(found.len() == count, why).map(|()| found.clone())
     })
     .await
 }

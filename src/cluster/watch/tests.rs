@@ -57,6 +57,8 @@ struct Api {
     own: Arc<Mutex<Own>>,
     /// The lists of own kinds that were asked for.
     own_lists: Arc<Mutex<u32>>,
+    /// Whether the namespace shop has opted in.
+    opted_in: Arc<Mutex<bool>>,
     /// False where no look for a kind is answered.
     tells_of_kinds: Arc<Mutex<bool>>,
     allowed: Arc<Mutex<Allowed>>,
@@ -72,6 +74,7 @@ impl Api {
             rollouts: Arc::new(Mutex::new(Rollouts::None)),
             own: Arc::new(Mutex::new(Own::None)),
             own_lists: Arc::default(),
+            opted_in: Arc::default(),
             tells_of_kinds: Arc::new(Mutex::new(true)),
             asked: Arc::default(),
             renewals: Arc::default(),
@@ -154,6 +157,12 @@ impl Api {
         }
     }
 
+    fn shop(&self) -> Value {
+        let enabled = self.opted_in.lock().unwrap().to_string();
+        let annotations = json!({"evenkeel.dev/enabled": enabled});
+        json!({"metadata": {"name": "shop", "annotations": annotations}})
+    }
+
     fn asked(&self) -> u32 {
         *self.asked.lock().unwrap()
     }
@@ -226,8 +235,13 @@ impl Api {
             let endless = stream::pending::<Result<Vec<u8>, Infallible>>();
             return response(200, Body::from_stream(endless));
         }
+        let items = if path.ends_with("/namespaces") {
+            vec![self.shop()]
+        } else {
+            Vec::new()
+        };
         let list = json!({"kind": "List", "apiVersion": "v1",
-                          "metadata": {"resourceVersion": "7"}, "items": []});
+                          "metadata": {"resourceVersion": "7"}, "items": items});
         response(200, Body::from(list.to_string()))
     }
 }
@@ -456,9 +470,8 @@ async fn an_object_that_nests_deep_is_listed_with_all_others() {
 
 impl Watched {
     fn opt_in(&self, enabled: bool) {
-        let annotations = json!({"evenkeel.dev/enabled": enabled.to_string()});
-        let namespace = json!({"metadata": {"name": "shop", "annotations": annotations}});
-        let namespace = serde_json::from_value(namespace).unwrap();
+        *self.api.opted_in.lock().unwrap() = enabled;
+        let namespace = serde_json::from_value(self.api.shop()).unwrap();
         self.state.apply_namespace(&namespace, self.state.now());
     }
 
@@ -475,8 +488,8 @@ impl Watched {
 async fn own_objects_that_nest_deep_are_listed_with_all_others() {
     let api = Api::new(Allowed::All);
     api.list_own(Own::Deep);
+    *api.opted_in.lock().unwrap() = true;
     let watched = Watched::on(api);
-    watched.opt_in(true);
     watched.pass(10).await;
     assert!(watched.state.scaling_view().synced);
     assert_eq!(watched.own(), (2, 2));
@@ -487,8 +500,8 @@ async fn own_objects_that_nest_deep_are_listed_with_all_others() {
 async fn own_kinds_whose_list_cannot_be_read_hold_up_others_for_a_minute() {
     let api = Api::new(Allowed::All);
     api.list_own(Own::Unreadable);
+    *api.opted_in.lock().unwrap() = true;
     let watched = Watched::on(api);
-    watched.opt_in(true);
     watched.pass(10).await;
     assert!(!watched.state.scaling_view().synced);
     watched.pass(80).await;
@@ -516,7 +529,6 @@ async fn what_was_not_kept_is_listed_when_its_namespace_opts_in() {
     let api = Api::new(Allowed::All);
     api.list_own(Own::Deep);
     let watched = Watched::on(api);
-    watched.opt_in(false);
     watched.pass(10).await;
     assert_eq!(watched.own(), (0, 0));
     watched.opt_in(true);
