@@ -155,8 +155,11 @@ fn status(pod: &Pod) -> Value {
         "conditions": conditions,
         "containerStatuses": containers,
     });
-    // Where anybody looks at its endpoints, it has an address.
-    if gates(pod).next().is_some() {
+    let has_address = pod
+        .status
+        .as_ref()
+        .is_some_and(|status| status.pod_ip.is_some());
+    if !has_address {
         let address = address(pod);
         status["podIP"] = json!(address);
         status["podIPs"] = json!([{"ip": address}]);
