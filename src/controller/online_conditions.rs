@@ -24,7 +24,7 @@ use tracing::{debug, warn};
 use super::leadership::Leadership;
 use super::metrics::{Metrics, Outcome};
 use super::switch::{WriteSwitch, Writes};
-use super::writer::{api, by_us};
+use super::writer::{accepted, api, by_us};
 use crate::cluster::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
@@ -210,7 +210,7 @@ impl OnlineConditions {
         let (name, by_us, patch) = (target.name.as_str(), by_us(), Patch::Strategic(body));
         let sent = api.patch_status(name, &by_us, &patch);
         match timeout(TIMEOUT, sent).await {
-            Ok(answer) => answer.map(drop).map_err(Some),
+            Ok(answer) => accepted(answer.map(drop)).map_err(Some),
             Err(_) => Err(None),
         }
     }

@@ -265,11 +265,20 @@ async fn patch<P: Serialize + std::fmt::Debug + Sync>(
     patch: &Patch<P>,
 ) -> Result<(), kube::Error> {
     let (name, by_us) = (target.name.as_str(), by_us());
-    match &target.subresource {
+    let answer = match &target.subresource {
         None => api.patch(name, &by_us, patch).await,
         Some(part) => api.patch_subresource(part, name, &by_us, patch).await,
+    };
+    accepted(answer.map(drop))
+}
+
+/// What was written is written, also where not all of the object can be read that is answered: anybody may have put into it
+/// what nests too deep.
+pub(super) fn accepted(answer: Result<(), kube::Error>) -> Result<(), kube::Error> {
+    match answer {
+        Err(kube::Error::SerdeError(_)) => Ok(()),
+        answer => answer,
     }
-    .map(drop)
 }
 
 /// The API that serves the object.

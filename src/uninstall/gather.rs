@@ -11,6 +11,7 @@ use crate::cluster::watch::{LookError, look_in_any_version};
 use crate::doctor::gather::read::{for_each, list};
 use crate::doctor::{Seen, Unseen};
 use evenkeel_kubernetes::annotations::ONLINE;
+use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
@@ -131,7 +132,9 @@ async fn marked(client: &Client, kind: Kind, look: Look, found: &mut Inventory) 
     // Bounds and taints stand in specs, and whether a readiness gate is open in spec and status.
     let is_whole = kind.bounds_fields().is_some() || matches!(kind, Kind::Node | Kind::Pod);
     let read = if is_whole {
-        for_each(&api, ListParams::default(), note).await
+        let (unreadable, read) = whole(client, kind, note).await;
+        found.unseen.extend(unreadable);
+        read
     } else {
         metadata(&api, note).await
     };
@@ -143,6 +146,33 @@ async fn marked(client: &Client, kind: Kind, look: Look, found: &mut Inventory) 
             .unseen
             .push(Unlisted::new(kind.plural().to_owned(), &unseen)),
     }
+}
+
+/// Hands on the objects; those that cannot be read are told of, and keep nobody from the others.
+async fn whole(
+    client: &Client,
+    kind: Kind,
+    mut take: impl FnMut(DynamicObject),
+) -> (Option<Unlisted>, kube::Result<()>) {
+    let resource = kind.api_resource();
+    let api: Api<Guarded<DynamicObject>> = Api::all_with(client.clone(), &resource);
+    let (mut count, mut first): (usize, Option<Unreadable>) = (0, None);
+    let read = for_each(&api, ListParams::default(), |guarded| match guarded.0 {
+        Ok(object) => take(object),
+        Err(one) => {
+            count += 1;
+            first.get_or_insert(one);
+        }
+    });
+    let read = read.await;
+    let told = first.map(|one| {
+        let namespace = one.metadata.namespace.unwrap_or_default();
+        let name = one.metadata.name.unwrap_or_default();
+        let plural = kind.plural();
+        let what = format!("{count} of {plural}, such as {namespace}/{name}");
+        Unlisted::new(what, &Unseen::Failed(one.error))
+    });
+    (told, read)
 }
 
 /// Hands on the objects without their specs, of which there may be many.
@@ -234,5 +264,45 @@ async fn owned(client: &Client, place: Place, kind: Kind, own: &str, found: &mut
             format!("{} {flag}", kind.plural()).trim().to_owned(),
             &unseen,
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use axum::body::Body;
+    use axum::http::{Request, Response};
+
+    use super::*;
+
+    /// The harm: one object of one tenant kept the floors of all others where they were.
+    #[tokio::test]
+    async fn an_object_that_nests_deep_keeps_nobody_from_the_others() {
+        let deep = format!("{}1{}", r#"{"f:a":"#.repeat(500), "}".repeat(500));
+        let list = format!(
+            r#"{{"kind": "List", "apiVersion": "autoscaling/v2", "metadata": {{}}, "items": [
+                {{"metadata": {{"name": "deep", "namespace": "shop", "managedFields": [{{"fieldsV1": {deep}}}]}}}},
+                {{"metadata": {{"name": "web", "namespace": "shop", "annotations": {{
+                    "evenkeel.dev/scaling-status": "{{}}"}}}}}}]}}"#
+        );
+        let service = tower::service_fn(move |_: Request<kube::client::Body>| {
+            let list = list.clone();
+            async move { Ok::<_, Infallible>(Response::new(Body::from(list))) }
+        });
+        let client = Client::new(service, "default");
+        let look = Look {
+            extent: Extent::All,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let mut found = Inventory::default();
+        marked(&client, Kind::HorizontalPodAutoscaler, look, &mut found).await;
+        let marks = found.marks.iter().map(|mark| mark.object.name.as_str());
+        assert_eq!(marks.collect::<Vec<_>>(), ["web"]);
+        let what = found.unseen.iter().map(|one| one.what.as_str());
+        assert_eq!(
+            what.collect::<Vec<_>>(),
+            ["1 of horizontalpodautoscalers, such as shop/deep"]
+        );
     }
 }
