@@ -159,6 +159,10 @@ const FURTHER: &[Access<'static>] = &[
         need: Need::InPlaceTuning,
         ..everywhere(Kind::ResourceQuota, &["list"])
     },
+    Access {
+        need: Need::InPlaceTuning,
+        ..everywhere(Kind::VerticalPodAutoscaler, &["list"])
+    },
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
     // What was made of CronHPAs.

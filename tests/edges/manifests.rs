@@ -1880,22 +1880,23 @@ fn the_scrape_jobs_of_the_readme_bring_what_the_alert_rules_ask_for() {
 }
 
 #[test]
-fn the_scrape_job_of_the_readme_finds_the_agents_and_believes_the_names_that_they_tell() {
+fn the_scrape_job_of_the_readme_finds_the_agents_and_says_itself_which_node_one_is_on() {
     let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel-agent")).unwrap();
     let [job] = &jobs.as_array().unwrap()[..] else {
         panic!("{jobs}");
     };
-    assert_eq!(job["honor_labels"], true);
+    assert!(job["honor_labels"].is_null());
     let agents = &documents("deploy/components/node-agent/daemon-set.yaml")[1];
     let name = &agents["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"];
     let port = &container(agents)["ports"][0]["name"];
-    let kept: Vec<_> = job["relabel_configs"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| (&one["regex"], &one["action"]))
-        .collect();
-    assert_eq!(kept, [(name, &json!("keep")), (port, &json!("keep"))]);
+    let relabelled = job["relabel_configs"].as_array().unwrap();
+    let (kept, [node]) = relabelled.split_at(2) else {
+        panic!("{job}");
+    };
+    let kept = kept.iter().map(|one| (&one["regex"], &one["action"]));
+    let keep = json!("keep");
+    assert_eq!(kept.collect::<Vec<_>>(), [(name, &keep), (port, &keep)]);
+    assert_eq!(node["target_label"], "node");
 }
 
 /// kustomize deletes nothing in the cluster, so that the objects that the component leaves out are to be

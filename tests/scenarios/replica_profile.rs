@@ -124,7 +124,7 @@ async fn until_serving(client: &Client, count: usize) -> BTreeSet<String> {
                     pod.status
                 ])
             });
-            format!("{found:?} of {}", Value::from_iter(told))
+            format!("{found:?} of {}", told.collect::<Value>())
         };
         holds(found.len() == count, why).map(|()| found.clone())
     })

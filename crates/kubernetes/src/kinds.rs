@@ -135,6 +135,7 @@ kinds! {
     Lease = "coordination.k8s.io" "v1" "Lease" "leases";
     LimitRange = "" "v1" "LimitRange" "limitranges";
     ResourceQuota = "" "v1" "ResourceQuota" "resourcequotas";
+    VerticalPodAutoscaler = "autoscaling.k8s.io" "v1" "VerticalPodAutoscaler" "verticalpodautoscalers";
     PodDisruptionBudget = "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
     NetworkPolicy = "networking.k8s.io" "v1" "NetworkPolicy" "networkpolicies";
     Role = "rbac.authorization.k8s.io" "v1" "Role" "roles";

@@ -6,14 +6,6 @@ use serde::Deserialize;
 use crate::json::{lenient, null_is_default};
 use crate::meta::Meta;
 
-/// The group, version and plural by which it is listed.
-pub const RESOURCE: [&str; 4] = [
-    "autoscaling.k8s.io",
-    "v1",
-    "VerticalPodAutoscaler",
-    "verticalpodautoscalers",
-];
-
 /// The object.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]

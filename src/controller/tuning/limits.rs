@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 
 use kube::api::{ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
-use evenkeel_kubernetes::vertical_pod_autoscaler::{RESOURCE, VerticalPodAutoscaler};
+use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 
 use super::workloads::WorkloadId;
 
@@ -77,9 +76,7 @@ impl Limits {
 
 /// Those that change Pods; none in a cluster that does not know the kind.
 async fn vertical(client: &Client) -> kube::Result<HashMap<(String, String, String), String>> {
-    let [group, version, kind, plural] = RESOURCE;
-    let kind = GroupVersionKind::gvk(group, version, kind);
-    let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+    let resource = Kind::VerticalPodAutoscaler.api_resource();
     let mut found: HashMap<String, Vec<VerticalPodAutoscaler>> = HashMap::new();
     match all(client, &resource, &mut found).await {
         Err(kube::Error::Api(status)) if status.code == 404 => {}

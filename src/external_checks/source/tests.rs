@@ -156,15 +156,18 @@ async fn a_service_is_told_of_the_change_and_shown_a_token_for_itself() {
     assert!(answered.answer.passes);
     assert_eq!(answered.stepped, Some(now()));
     let heard = heard.lock().unwrap();
-    let (head, body) = heard[0].split_once("\r\n\r\n").unwrap();
-    let head = head.to_ascii_lowercase();
+    let (request, body) = heard[0].split_once("\r\n\r\n").unwrap();
+    let request = request.to_ascii_lowercase();
     for line in [
         "post /changes http/1.1".to_owned(),
         format!("host: smoke.shop.svc:{port}"),
         format!("authorization: bearer for-http://smoke.shop.svc:{port}"),
         "content-type: application/json".to_owned(),
     ] {
-        assert!(head.lines().any(|one| one == line), "{line} in {head}");
+        assert!(
+            request.lines().any(|one| one == line),
+            "{line} in {request}"
+        );
     }
     let body: Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["to"], 8, "{body}");

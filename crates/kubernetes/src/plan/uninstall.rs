@@ -360,6 +360,7 @@ mod tests {
     use crate::bounds_annotation::BoundsAnnotation;
     use crate::managed_fields::MANAGER;
     use crate::plan::conditional::apply;
+    use crate::resizable_pod::tests::written_by;
     use evenkeel_core::scaling::ObjectBounds;
     use evenkeel_core::scaling::contribution::Contribution;
 
@@ -385,7 +386,7 @@ mod tests {
             let resources = json!({"requests": {"cpu": asked}});
             let mut pod = json!({
                 "metadata": {"name": "p", "uid": "u", "labels": {POD_STATE: "Standby"},
-                    "annotations": {RESIZED: record.to_string()}},
+                    "annotations": {RESIZED: record.to_string()}, "managedFields": written_by(MANAGER)},
                 "spec": {"nodeName": "a", "containers": [{"name": "web", "resources": resources}],
                     "readinessGates": [{"conditionType": "evenkeel.dev/online"}]},
                 "status": {"phase": "Running", "containerStatuses": [

@@ -106,7 +106,12 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
         return;
     };
     let queue = Signal::External(MetricIdentifier::named("queue"));
-    let behavior = given.behavior.as_ref().map(Both::behavior);
+    let mut behavior = given.behavior.as_ref().map(Both::behavior);
+    for rules in behavior.iter_mut() {
+        // The metrics of the case have been judged.
+        rules.scale_up.tolerance = None;
+        rules.scale_down.tolerance = None;
+    }
     let controller = Controller {
         settings: Settings {
             tolerance: 0.0,

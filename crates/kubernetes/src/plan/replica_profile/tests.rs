@@ -4,11 +4,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::disruption_budget::DisruptionBudget;
+use crate::managed_fields::MANAGER;
 use crate::plan::conditional::apply;
 use crate::plan::scaling::{Scalers, Settings};
 use crate::plan::write::{Operation, Purpose};
 use crate::pod::Pod;
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
+use crate::resizable_pod::tests::written_by;
 use evenkeel_core::scaling::replica_profile::PodState;
 
 fn now() -> Timestamp {
@@ -380,6 +382,7 @@ fn lowered(name: &str, state: &str) -> Value {
     let mut pod = written(name, Some(state));
     pod["metadata"]["resourceVersion"] = json!("5");
     pod["metadata"]["annotations"] = json!({"evenkeel.dev/resized": record.to_string()});
+    pod["metadata"]["managedFields"] = written_by(MANAGER);
     pod["spec"]["containers"] = json!([{"name": "web", "resources": resources}]);
     pod["status"]["containerStatuses"] = json!([{"name": "web", "resources": resources}]);
     pod
