@@ -107,7 +107,7 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
     };
     let queue = Signal::External(MetricIdentifier::named("queue"));
     let mut behavior = given.behavior.as_ref().map(Both::behavior);
-    for rules in &mut behavior {
+    if let Some(rules) = &mut behavior {
         // The metrics of the case have been judged.
         rules.scale_up.tolerance = None;
         rules.scale_down.tolerance = None;
