@@ -133,7 +133,7 @@ fn the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one() {
     with_control_plane(async |plane| {
         let client = &plane.client;
         manifests::install(plane, 443, None).await;
-        let namespace = "portrait-drafts";
+        let namespace = "half-portraits";
         objects::create_namespace(client, namespace, &[]).await;
         served(client, namespace).await;
         let portraits = of(namespace, "horizontalportraits");

@@ -9,6 +9,7 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
     PostParams, TypeMeta, ValidationDirective,
@@ -75,6 +76,7 @@ async fn install_in(
 ) -> Installation {
     let Webhook { port, timeout } = webhook;
     forget(&plane.client, namespace).await;
+    take_back(&plane.client, &documents).await;
     // Server-side apply needs the Namespace first; kustomize prints it first.
     for document in &mut documents {
         match document["kind"].as_str() {
@@ -130,12 +132,33 @@ const GRANTING: [&str; 4] = [
     "ValidatingAdmissionPolicy",
 ];
 
-/// Grants what a kustomization grants beside an installation, with what narrows it.
+/// Grants what a kustomization grants beside an installation, with what narrows it; the base takes back what
+/// components have granted.
 pub(crate) async fn grant(client: &Client, kustomization: &str) {
-    for document in built(&root().join(kustomization)) {
+    let documents = built(&root().join(kustomization));
+    if kustomization == "deploy/base" {
+        take_back(client, &documents).await;
+    }
+    for document in documents {
         let kind = document["kind"].as_str().expect("a kind");
         if GRANTING.contains(&kind) {
             send(client, &document, false).await;
+        }
+    }
+}
+
+/// Takes away the bindings of Evenkeel's that are not among the documents, which applying these does not.
+async fn take_back(client: &Client, documents: &[Value]) {
+    let api: Api<ClusterRoleBinding> = Api::all(client.clone());
+    let own = ListParams::default().labels("app.kubernetes.io/name=evenkeel");
+    for binding in api.list(&own).await.expect("a list") {
+        let name = binding.metadata.name.as_deref().unwrap_or_default();
+        let is_kept = documents.iter().any(|document| {
+            document["kind"] == "ClusterRoleBinding" && document["metadata"]["name"] == *name
+        });
+        if !is_kept {
+            let deleted = api.delete(name, &DeleteParams::default()).await;
+            deleted.expect("a binding is deleted");
         }
     }
 }
