@@ -41,7 +41,7 @@ impl ResizablePods {
         // Elsewhere an annotation that somebody else wrote is nobody's to act on.
         let may_be_resized = || {
             let metadata = &pod.metadata;
-            metadata.holds_own_record && metadata.annotation(RESIZED).is_some()
+            metadata.own_records.resize && metadata.annotation(RESIZED).is_some()
         };
         if !is_in && !may_be_resized() {
             return;

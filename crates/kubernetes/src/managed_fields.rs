@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: whether this program wrote the record on an object, of its bounds or, on a
+//! `metadata.managedFields`: whether this program wrote the records on an object, of its bounds and, on a
 //! Pod, of its resize.
 //!
 //! The API server notes for each field who changed it last, by the name that the writer gives
@@ -8,10 +8,12 @@
 //! resize is a right of its own: `deploy/base/resize-record-guard.yaml` lets nobody without it write a record
 //! under this name.
 //!
-//! The list is larger than all else that is read of an object; so one bit of it is kept, and the
+//! The list is larger than all else that is read of an object; so a bit for each record is kept, and the
 //! rest is skipped while it is parsed. A list of another form claims nothing.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::{BitAnd, BitOrAssign};
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -19,16 +21,51 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 /// The name by which the API server knows what this program writes.
 pub const MANAGER: &str = "evenkeel";
 
-/// The place of a record in the fields of one entry: at each step the keys that lead there. An object
-/// carries no more than one of the two.
-const RECORD: [&[&str]; 3] = [
-    &["f:metadata"],
-    &["f:annotations"],
-    &["f:evenkeel.dev/bounds", "f:evenkeel.dev/resized"],
-];
+/// The records on an object that this program wrote. Each is told by itself: what lets somebody write the one
+/// lets nobody be believed in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnRecords {
+    pub bounds: bool,
+    pub resize: bool,
+}
 
-/// True where one of the entries says that the record was written by [`MANAGER`].
-pub(super) fn held_record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+impl OwnRecords {
+    const BOTH: Self = Self {
+        bounds: true,
+        resize: true,
+    };
+
+    /// The record that a key among the annotations of an entry stands for.
+    fn of(key: &str) -> Self {
+        Self {
+            bounds: key == "f:evenkeel.dev/bounds",
+            resize: key == "f:evenkeel.dev/resized",
+        }
+    }
+}
+
+impl BitAnd for OwnRecords {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self {
+            bounds: self.bounds && other.bounds,
+            resize: self.resize && other.resize,
+        }
+    }
+}
+
+impl BitOrAssign for OwnRecords {
+    fn bitor_assign(&mut self, other: Self) {
+        self.bounds |= other.bounds;
+        self.resize |= other.resize;
+    }
+}
+
+/// The records that entries say were written by [`MANAGER`].
+pub(super) fn own_records<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<OwnRecords, D::Error> {
     Look::Entries.deserialize(deserializer)
 }
 
@@ -39,84 +76,91 @@ enum Look {
     Entry,
     /// The name, which has to be that of the manager.
     Manager,
-    /// The fields, which have to hold this path.
-    Fields(&'static [&'static [&'static str]]),
+    /// The fields, and what leads to the records in them.
+    Fields,
+    Metadata,
+    Annotations,
 }
 
 impl<'de> DeserializeSeed<'de> for Look {
-    type Value = bool;
+    type Value = OwnRecords;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<OwnRecords, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl Look {
-    /// The answer for a value that has nothing in it.
-    const fn ends(self) -> bool {
-        matches!(self, Self::Fields([]))
-    }
-}
-
 impl<'de> Visitor<'de> for Look {
-    type Value = bool;
+    type Value = OwnRecords;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("managed fields")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<bool, A::Error> {
-        let mut found = self.ends();
-        let inner = match self {
-            Self::Entries => Self::Entry,
-            Self::Entry | Self::Manager | Self::Fields(_) => Self::Fields(&[&["-"]]),
-        };
-        while let Some(one) = seq.next_element_seed(inner)? {
-            found |= one;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OwnRecords, A::Error> {
+        let mut found = OwnRecords::default();
+        if matches!(self, Self::Entries) {
+            while let Some(one) = seq.next_element_seed(Self::Entry)? {
+                found |= one;
+            }
+        } else {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
         }
         Ok(found)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
-        let (mut ours, mut found) = (false, self.ends());
-        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OwnRecords, A::Error> {
+        let (mut ours, mut found) = (OwnRecords::default(), OwnRecords::default());
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match (self, &*key) {
                 (Self::Entry, "manager") => ours = map.next_value_seed(Self::Manager)?,
-                (Self::Entry, "fieldsV1") => found = map.next_value_seed(Self::Fields(&RECORD))?,
-                (Self::Fields([step, rest @ ..]), key) if step.contains(&key) => {
-                    found |= map.next_value_seed(Self::Fields(rest))?;
+                (Self::Entry, "fieldsV1") => found = map.next_value_seed(Self::Fields)?,
+                (Self::Fields, "f:metadata") => found |= map.next_value_seed(Self::Metadata)?,
+                (Self::Metadata, "f:annotations") => {
+                    found |= map.next_value_seed(Self::Annotations)?;
                 }
-                _ => drop(map.next_value::<IgnoredAny>()?),
+                (Self::Annotations, key) => {
+                    found |= OwnRecords::of(key);
+                    map.next_value::<IgnoredAny>()?;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
             }
         }
         Ok(match self {
-            Self::Entry => ours && found,
-            Self::Entries | Self::Manager | Self::Fields(_) => found,
+            Self::Entry => ours & found,
+            _ => found,
         })
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<bool, E> {
-        Ok(self.ends() || matches!(self, Self::Manager) && text == MANAGER)
+    fn visit_str<E: Error>(self, text: &str) -> Result<OwnRecords, E> {
+        let is_name = matches!(self, Self::Manager) && text == MANAGER;
+        Ok(if is_name {
+            OwnRecords::BOTH
+        } else {
+            OwnRecords::default()
+        })
     }
 
-    fn visit_unit<E: Error>(self) -> Result<bool, E> {
-        Ok(false)
+    fn visit_unit<E: Error>(self) -> Result<OwnRecords, E> {
+        Ok(OwnRecords::default())
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<bool, E> {
-        Ok(self.ends())
+    fn visit_bool<E: Error>(self, _: bool) -> Result<OwnRecords, E> {
+        Ok(OwnRecords::default())
     }
 
-    fn visit_i64<E: Error>(self, _: i64) -> Result<bool, E> {
-        Ok(self.ends())
+    fn visit_i64<E: Error>(self, _: i64) -> Result<OwnRecords, E> {
+        Ok(OwnRecords::default())
     }
 
-    fn visit_u64<E: Error>(self, _: u64) -> Result<bool, E> {
-        Ok(self.ends())
+    fn visit_u64<E: Error>(self, _: u64) -> Result<OwnRecords, E> {
+        Ok(OwnRecords::default())
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<bool, E> {
-        Ok(self.ends())
+    fn visit_f64<E: Error>(self, _: f64) -> Result<OwnRecords, E> {
+        Ok(OwnRecords::default())
     }
 }
 
@@ -125,6 +169,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
     use serde_json::{Value, json};
 
+    use super::OwnRecords;
     use crate::meta::Meta;
 
     fn entry(manager: &str, fields: &Value) -> Value {
@@ -139,25 +184,42 @@ mod tests {
         let resize = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
         let status = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/scaling-status": {}}},
                             "f:evenkeel.dev/bounds": {}});
+        let (bounds, resized, none) = (
+            OwnRecords {
+                bounds: true,
+                ..OwnRecords::default()
+            },
+            OwnRecords {
+                resize: true,
+                ..OwnRecords::default()
+            },
+            OwnRecords::default(),
+        );
         for (entries, ours) in [
-            (json!([entry("evenkeel", &record)]), true),
+            // The harm: who wrote the one in this program's name was believed in the other.
+            (
+                json!([entry("evenkeel", &record), entry("kubectl", &resize)]),
+                bounds,
+            ),
+            (
+                json!([entry("kubectl", &record), entry("evenkeel", &resize)]),
+                resized,
+            ),
+            (json!([entry("evenkeel", &record)]), bounds),
             (
                 json!([entry("flux", &record), entry("evenkeel", &status)]),
-                false,
+                none,
             ),
             (
                 json!([entry("flux", &status), entry("evenkeel", &record)]),
-                true,
+                bounds,
             ),
-            (json!([entry("evenkeel", &resize)]), true),
-            (json!([entry("kubectl", &resize)]), false),
-            (json!([entry("evenkeel-2", &record)]), false),
-            (json!([entry("evenkeel", &status)]), false),
-            (
-                json!([{"manager": "evenkeel"}, {"fieldsV1": record}]),
-                false,
-            ),
-            (json!([]), false),
+            (json!([entry("evenkeel", &resize)]), resized),
+            (json!([entry("kubectl", &resize)]), none),
+            (json!([entry("evenkeel-2", &record)]), none),
+            (json!([entry("evenkeel", &status)]), none),
+            (json!([{"manager": "evenkeel"}, {"fieldsV1": record}]), none),
+            (json!([]), none),
         ] {
             let typed: Vec<ManagedFieldsEntry> = serde_json::from_value(entries.clone()).unwrap();
             for text in [
@@ -167,7 +229,7 @@ mod tests {
             ] {
                 let meta: Meta =
                     serde_json::from_str(&format!(r#"{{"managedFields":{text}}}"#)).unwrap();
-                assert_eq!(meta.holds_own_record, ours, "{text}");
+                assert_eq!(meta.own_records, ours, "{text}");
             }
         }
     }
@@ -189,7 +251,7 @@ mod tests {
         ] {
             let meta: Meta = serde_json::from_value(json!({"name": "a", "managedFields": odd}))
                 .expect("an object like any other");
-            assert!(!meta.holds_own_record, "{odd}");
+            assert_eq!(meta.own_records, OwnRecords::default(), "{odd}");
         }
     }
 }

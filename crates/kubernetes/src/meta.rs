@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::annotations;
 use super::json::{lenient_time, list, null_is_default};
-use super::managed_fields;
+use super::managed_fields::{self, OwnRecords};
 
 /// The metadata that rules read, with labels as `L` keeps them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -38,13 +38,13 @@ pub struct Meta<L = Labels> {
     pub annotations: Annotations,
     #[serde(deserialize_with = "null_is_default")]
     pub labels: L,
-    /// True where the object carries a record of bounds, or of a resize, that this program wrote, as far as
-    /// `managedFields` tells ([`super::managed_fields`]).
+    /// The records on the object that this program wrote, as far as `managedFields` tells
+    /// ([`super::managed_fields`]).
     #[serde(
         rename = "managedFields",
-        deserialize_with = "managed_fields::held_record"
+        deserialize_with = "managed_fields::own_records"
     )]
-    pub holds_own_record: bool,
+    pub own_records: OwnRecords,
     /// The owners of the object.
     #[serde(deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
@@ -139,7 +139,7 @@ impl Meta<AllLabels> {
             generation,
             annotations,
             labels,
-            holds_own_record,
+            own_records,
             owner_references,
             creation_timestamp,
             deletion_timestamp,
@@ -157,7 +157,7 @@ impl Meta<AllLabels> {
             generation,
             annotations,
             labels: Labels(read),
-            holds_own_record,
+            own_records,
             owner_references,
             creation_timestamp,
             deletion_timestamp,

@@ -148,7 +148,7 @@ impl ResizablePod {
             is_skipped: pod.is_skipped(),
             record: metadata
                 .annotation(RESIZED)
-                .map(|text| record(text, metadata.holds_own_record, &containers)),
+                .map(|text| record(text, metadata.own_records.resize, &containers)),
             containers,
             obstacle: None,
             resize: None,

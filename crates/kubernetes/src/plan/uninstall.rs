@@ -221,7 +221,7 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
         // All else on it was written at admission, and goes with it.
         let read: Meta = Meta::deserialize(metadata).unwrap_or_default();
         let is_out = metadata["labels"][POD_STATE].is_string();
-        let is_resized = read.holds_own_record && read.annotation(RESIZED).is_some();
+        let is_resized = read.own_records.resize && read.annotation(RESIZED).is_some();
         let resized = is_resized.then_some(RESIZED);
         return Traces {
             annotations: costs(&read).into_iter().chain(resized).collect(),

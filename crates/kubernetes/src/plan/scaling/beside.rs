@@ -66,7 +66,7 @@ fn take_record(patch: &mut ConditionalPatch, owner: Owner<'_>, now: Timestamp) {
     let bounds = ObservedBounds::read(&owner, None, now);
     if let Some(update) = bounds.and_then(|bounds| bounds.release()) {
         update.put(&owner, patch);
-    } else if owner.metadata.holds_own_record && owner.metadata.annotation(BOUNDS).is_some() {
+    } else if owner.metadata.own_records.bounds && owner.metadata.annotation(BOUNDS).is_some() {
         patch.annotate(BOUNDS, true, None);
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Owner<'a> {
     /// A record that this program did not write, that cannot be read, or that makes no sense.
     pub(super) fn record(&self) -> Option<Result<BoundsAnnotation, BoundsAnnotationError>> {
         let text = self.metadata.annotation(BOUNDS)?;
-        if !self.metadata.holds_own_record {
+        if !self.metadata.own_records.bounds {
             return Some(Err(BoundsAnnotationError::Foreign));
         }
         let parsed = BoundsAnnotation::parse(text);

@@ -515,7 +515,8 @@ fn a_record_is_still_known_for_ours_when_its_managers_were_cleared() {
             .autoscaler
             .unwrap()
             .metadata
-            .holds_own_record,
+            .own_records
+            .bounds,
         "written anew"
     );
     assert_eq!(world.bounds(), (Some(6), 10));
