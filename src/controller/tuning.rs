@@ -191,7 +191,7 @@ impl Tuning {
                 self.cluster.unlisted_namespace(&namespace);
                 continue;
             }
-            if let Err(error) = in_time(self.list(&namespace)).await {
+            if let Err(error) = self.list(&namespace).await {
                 debug!(%error, %namespace, "the Pods of a namespace cannot be listed");
                 self.cluster.unlisted_namespace(&namespace);
                 // The next one would hang as well.
@@ -200,11 +200,11 @@ impl Tuning {
         }
     }
 
-    async fn list(&self, namespace: &str) -> kube::Result<()> {
+    async fn list(&self, namespace: &str) -> Result<(), Unanswered> {
         let pods: Api<ListedPod> = Api::namespaced(self.client.clone(), namespace);
         let mut params = ListParams::default().limit(PAGE);
         loop {
-            let page = pods.list(&params).await?;
+            let page = in_time(pods.list(&params)).await?;
             for pod in &page.items {
                 if let Ok(pod) = serde_json::from_value(json!(pod)) {
                     self.cluster.keep_resizable(&pod);
@@ -263,7 +263,7 @@ impl Tuning {
         if let Some(known) = memory.limits(now) {
             return known;
         }
-        let limits = match in_time(Limits::list(&self.client)).await {
+        let limits = match Limits::list(&self.client).await {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
                 warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed, so that no Pod is resized");

@@ -289,6 +289,7 @@ impl Deciding {
         let context = Context {
             mode: Mode::On,
             rules,
+            policy: Some(&workload.policy),
             withdraw_after: self.settings.withdraw_after,
             reporter: &self.reporter,
             now: self.now,

@@ -89,10 +89,11 @@ impl Following {
         new.cloned().collect()
     }
 
-    fn context(&self, workload: Option<&TunedWorkload>) -> Context<'_> {
+    fn context<'a>(&'a self, workload: Option<&'a TunedWorkload>) -> Context<'a> {
         Context {
             mode: workload.map_or(Mode::Off, |one| self.settings.mode_of(one)),
             rules: workload.map_or(self.rules, |one| rules_of(self.rules, one)),
+            policy: workload.map(|one| &one.policy),
             withdraw_after: self.settings.withdraw_after,
             reporter: &self.reporter,
             now: self.now,

@@ -11,6 +11,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
 use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 
+use super::in_time::{Unanswered, in_time};
 use super::workloads::WorkloadId;
 
 /// The most objects in one answer.
@@ -35,7 +36,7 @@ impl Limits {
     }
 
     /// Lists those of the cluster.
-    pub(super) async fn list(client: &Client) -> kube::Result<Self> {
+    pub(super) async fn list(client: &Client) -> Result<Self, Unanswered> {
         let mut ranges: HashMap<String, Vec<LimitRange>> = HashMap::new();
         all(client, &Kind::LimitRange.api_resource(), &mut ranges).await?;
         let mut quotas: HashMap<String, Vec<ResourceQuota>> = HashMap::new();
@@ -75,11 +76,13 @@ impl Limits {
 }
 
 /// Those that change Pods; none in a cluster that does not know the kind.
-async fn vertical(client: &Client) -> kube::Result<HashMap<(String, String, String), String>> {
+async fn vertical(
+    client: &Client,
+) -> Result<HashMap<(String, String, String), String>, Unanswered> {
     let resource = Kind::VerticalPodAutoscaler.api_resource();
     let mut found: HashMap<String, Vec<VerticalPodAutoscaler>> = HashMap::new();
     match all(client, &resource, &mut found).await {
-        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        Err(Unanswered::Failed(kube::Error::Api(status))) if status.code == 404 => {}
         answer => answer?,
     }
     let found = found.iter();
@@ -103,11 +106,11 @@ async fn all<T: DeserializeOwned>(
     client: &Client,
     resource: &ApiResource,
     found: &mut HashMap<String, Vec<T>>,
-) -> kube::Result<()> {
+) -> Result<(), Unanswered> {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
     let mut params = ListParams::default().limit(PAGE);
     loop {
-        let page = api.list(&params).await?;
+        let page = in_time(api.list(&params)).await?;
         for object in page.items {
             let namespace = object.namespace().unwrap_or_default();
             let read = serde_json::from_value(json!(object)).map_err(kube::Error::SerdeError)?;

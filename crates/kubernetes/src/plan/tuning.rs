@@ -167,7 +167,7 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
         since,
         message: under_way.message.to_string(),
     };
-    let may_go = record.from != record.to && !record.marks.withdrawn && !is_rescue(record);
+    let may_go = record.from != record.to && !record.marks.withdrawn && !is_rescue(record, context);
     let may_go = may_go && age >= context.withdraw_after;
     let mut followed = if may_go {
         take_back(pod, record, under_way.phase, context)

@@ -65,8 +65,9 @@ impl Course {
             match (direction, wanted.cmp(&online)) {
                 // What waits is surplus once nothing else is under way.
                 (_, Ordering::Equal) => !is_finished || counts.parked() == 0,
+                // What follows one that is done is a change of its own, and no sooner for that.
                 (Direction::Up, Ordering::Greater) | (Direction::Down, Ordering::Less) => {
-                    !is_finished || behavior.is_recent(direction, change.stepped, now)
+                    !is_finished
                 }
                 (Direction::Up, Ordering::Less) | (Direction::Down, Ordering::Greater) => false,
             }

@@ -108,11 +108,23 @@ impl Step<'_> {
         let is_late = after(change.stepped, self.pace.interval).is_none_or(|at| at <= self.now);
         let refused = self.reached.and_then(|reached| reached.refused);
         let online = self.reached.and_then(|reached| reached.online);
-        // Where nothing has come about, there would be nothing to observe.
-        let online = online.filter(|online| *online < change.most_online());
         if let (true, Some(_), Some(online)) = (is_late, refused, online) {
-            let change = change.cut_back(online, self.now);
-            return self.through(change, self.staged(change, Phase::Observing));
+            if online < change.most_online() {
+                let change = change.cut_back(online, self.now);
+                return self.through(change, self.staged(change, Phase::Observing));
+            }
+            // Where nothing can be cut off, there is nothing to observe: the Pods go as limits let them.
+            if !self.behavior.down.disabled {
+                let change = Change {
+                    stepped: Some(self.now),
+                    ..change
+                };
+                let staged = self.staged(change, Phase::Stepping);
+                return Staged {
+                    limited_by: Some(LimitedBy::StepPending { refused }),
+                    ..self.ended(change, staged)
+                };
+            }
         }
         Staged {
             limited_by: Some(LimitedBy::StepPending { refused }),
@@ -143,12 +155,18 @@ impl Step<'_> {
                 ..staged
             };
         }
+        self.ended(change, staged)
+    }
+
+    /// A change that is done: Pods that waited are deleted, and there is nothing left of these to go back to.
+    fn ended(&self, change: Change, staged: Staged) -> Staged {
+        let is_down = change.direction() == Direction::Down;
         let counts = if is_down {
             ReplicaCounts::all_online(change.online)
         } else {
             staged.counts
         };
-        let finished = change.finished(deletes);
+        let finished = change.finished(is_down && staged.counts.parked() > 0);
         Staged {
             counts,
             change: Some(finished).filter(|change| !change.is_over(self.behavior, self.now)),

@@ -195,7 +195,7 @@ fn a_target_that_moves_at_every_tick_makes_no_more_steps() {
 
 /// The harm: each Pod of a ramp was a change of its own, whose first step asks neither the interval nor a check.
 #[test]
-fn a_target_that_creeps_makes_no_more_steps_and_is_checked_and_rolled_back_as_one_change() {
+fn a_target_that_creeps_makes_no_more_steps_and_each_is_checked() {
     for park in [Park::Cutoff, Park::Deleted] {
         let behavior = staged(StepSize::Percent(20), (600, 0), park);
         let mut run = Run::new(behavior, counts(10, 0, 0));
@@ -218,7 +218,12 @@ fn a_target_that_creeps_makes_no_more_steps_and_is_checked_and_rolled_back_as_on
         };
         let heading = heading(&run.behavior, run.change.as_ref(), &staging(100)).unwrap();
         assert!(heading.stepped.is_some(), "the checks are asked");
-        assert_eq!(run.tick(100, Command::RollBack, 1201).counts.online, 10);
+        let before = counts_of[counts_of.len() - 2];
+        let rolled_back = run.tick(100, Command::RollBack, 1201).counts.online;
+        assert!(
+            rolled_back > 10 && rolled_back <= before,
+            "what had passed stays: {rolled_back} of {counts_of:?}"
+        );
     }
     let behavior = staged(StepSize::Percent(50), (60, 0), Park::Cutoff);
     let mut run = Run::new(behavior, counts(20, 0, 0));
@@ -326,7 +331,7 @@ fn a_step_that_is_refused_waits_its_interval_and_says_who_refuses_it() {
     let mut run = Run::new(behavior, counts(10, 0, 0));
     run.go(5, 0);
     let refused = Some("NoReadinessGate");
-    for (online, second) in [(8, 59), (10, 600)] {
+    for (online, second) in [(8, 58), (10, 59)] {
         run.reached = Some(Reached {
             online: Some(online),
             refused,
@@ -336,8 +341,32 @@ fn a_step_that_is_refused_waits_its_interval_and_says_who_refuses_it() {
         assert_eq!(staged.limited_by, Some(LimitedBy::StepPending { refused }));
         assert_eq!(staged.limited_by.unwrap().reason(), "NoReadinessGate");
     }
-    let rolled_back = run.tick(5, Command::RollBack, 601);
+    let rolled_back = run.tick(5, Command::RollBack, 59);
     assert_eq!(rolled_back.counts, counts(10, 0, 0));
+}
+
+/// The harm: who could cut nobody off, as with three Pods of which a quarter is none, never scaled in any more.
+#[test]
+fn where_no_pod_can_be_cut_off_they_go_without() {
+    let behavior = staged(StepSize::Percent(100), (60, 300), Park::Cutoff);
+    let mut run = Run::new(behavior, counts(3, 0, 0));
+    assert_eq!(run.go(2, 0), (2, 1, 0));
+    let refused = Some("MaxUnavailable");
+    run.reached = Some(Reached {
+        online: Some(3),
+        refused,
+    });
+    assert_eq!(run.go(2, 59), (2, 1, 0));
+    let mut kept = Run::new(behavior, run.current);
+    (kept.change, kept.reached) = (run.change, run.reached);
+    kept.behavior.down.disabled = true;
+    assert_eq!(kept.go(2, 60), (2, 1, 0), "nothing is deleted");
+    let staged = run.tick(2, Command::Proceed, 60);
+    assert_eq!(
+        (staged.counts, staged.phase),
+        (counts(2, 0, 0), Phase::Settled)
+    );
+    assert_eq!(staged.limited_by, Some(LimitedBy::StepPending { refused }));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::plan::resize::Rules;
+use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::tuning::Mode;
 
 /// What a Pod is followed by.
@@ -10,6 +11,8 @@ use evenkeel_core::tuning::Mode;
 pub struct Context<'a> {
     pub mode: Mode,
     pub rules: Rules,
+    /// The wishes of the workload's owner; `None` for a Pod whose workload is not known.
+    pub policy: Option<&'a TuningPolicy>,
     /// The time after which a resize that kubelet has not done is withdrawn.
     pub withdraw_after: SignedDuration,
     /// This replica's name in Events.

@@ -8,6 +8,9 @@ use crate::plan::resize::withdraw;
 use crate::plan::write::Purpose;
 use crate::resizable_pod::{ResizableContainer, ResizablePod};
 use crate::resize_record::{Change, ContainerValues, ResizeRecord};
+use crate::tuning_policy::TuningPolicy;
+use evenkeel_core::tuning::{TunedResource, Values};
+use evenkeel_core::units::Amount;
 
 /// The record of what gives such containers their memory back; `None` where there is none of them, it is asked
 /// for already, or cannot be.
@@ -21,14 +24,18 @@ pub(super) fn rescue(
     let mut to = from.clone();
     let mut marks = record.marks.clone();
     marks.withdrawn = false;
-    for container in pod.containers.iter().filter(|one| lacks(record, one)) {
-        let (name, original) = (&container.name, record.original.get(&container.name)?);
+    let lacking = pod.containers.iter();
+    for container in lacking.filter(|one| lacks(record, one, context)) {
+        let (name, memory) = (&container.name, wanted(record, &container.name, context)?);
         marks.lacked.insert(name.clone());
         to.entry(name.clone())
-            .and_modify(|values| values.memory = original.memory);
+            .and_modify(|values| values.memory = memory);
     }
     let is_news = to != record.to && to != from;
-    if !is_news || marks.rests_until(Change::Raise, context.now).is_some() {
+    // What kept cpu from growing says nothing of memory: only what was tried for want of memory rests.
+    let was_tried = marks.lacked == record.marks.lacked;
+    let rests = || marks.rests_until(Change::Raise, context.now).is_some();
+    if !is_news || was_tried && rests() {
         return None;
     }
     let can_be_asked =
@@ -43,22 +50,34 @@ pub(super) fn rescue(
     })
 }
 
+/// The memory that a container was made with, as far as its owner allows as much.
+fn wanted(record: &ResizeRecord, name: &str, context: &Context<'_>) -> Option<Values> {
+    let Values { request, limit } = record.original.get(name)?.memory;
+    let allowed = |policy: &TuningPolicy| policy.allowed(name, TunedResource::Memory).most;
+    let most = context.policy.and_then(allowed);
+    let within = |amount: Amount| most.map_or(amount, |most| amount.min(most));
+    Some(Values {
+        request: request.map(within),
+        limit: limit.map(within),
+    })
+}
+
 /// True for a container that lacks memory while it has less than it was made with.
-fn lacks(record: &ResizeRecord, container: &ResizableContainer) -> bool {
-    let original = record.original.get(&container.name);
-    let is_lowered = original
-        .is_some_and(|original| is_below(container.values.memory.limit, original.memory.limit));
+fn lacks(record: &ResizeRecord, container: &ResizableContainer, context: &Context<'_>) -> bool {
+    let wanted = wanted(record, &container.name, context);
+    let is_lowered =
+        wanted.is_some_and(|wanted| is_below(container.values.memory.limit, wanted.limit));
     is_lowered && (container.lacks_memory || record.marks.lacked.contains(&container.name))
 }
 
 /// True for a record that gives a container its memory back, which is not withdrawn however long it takes.
-pub(super) fn is_rescue(record: &ResizeRecord) -> bool {
+pub(super) fn is_rescue(record: &ResizeRecord, context: &Context<'_>) -> bool {
     let memory =
         |all: &ContainerValues, name: &str| all.get(name).and_then(|values| values.memory.limit);
     let mut lacked = record.marks.lacked.iter();
     lacked.any(|name| {
-        let original = memory(&record.original, name);
-        memory(&record.to, name) == original && is_below(memory(&record.from, name), original)
+        let wanted = wanted(record, name, context).and_then(|wanted| wanted.limit);
+        memory(&record.to, name) == wanted && is_below(memory(&record.from, name), wanted)
     })
 }
 

@@ -6,6 +6,7 @@ use crate::plan::conditional::apply;
 use crate::plan::resize::Rules;
 use crate::plan::write::Operation;
 use crate::resizable_pod::tests::{of, running};
+use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::units::Amount;
 
 fn at(second: i64) -> Timestamp {
@@ -19,6 +20,7 @@ fn context(mode: Mode, second: i64) -> Context<'static> {
             may_restart: false,
             may_lower_memory_limits: true,
         },
+        policy: None,
         withdraw_after: SignedDuration::from_mins(10),
         reporter: "evenkeel-0",
         now: at(second),
@@ -294,6 +296,66 @@ fn a_container_that_lacks_lowered_memory_gets_it_back_at_once_and_keeps_it() {
         assert_eq!(life.follow(Mode::Off, 3645), None);
         assert!(!life.is_marked());
     }
+}
+
+/// The harm: a raise of cpu that had failed kept memory from a container that was killed for want of it.
+#[test]
+fn cpu_that_could_not_grow_keeps_no_memory_from_who_lacks_it() {
+    let mut life = Life::new();
+    life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("512Mi");
+    life.kubelet_does_it();
+    life.begin(900, 0);
+    life.follow(Mode::On, 15);
+    life.kubelet_says("Deferred", 20);
+    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
+    life.follow(Mode::On, 635);
+    life.kubelet_does_it();
+    life.follow(Mode::On, 650);
+    assert!(matches!(
+        life.decide(900, None, 700),
+        Err(Refusal::Rests(_))
+    ));
+    life.resize(600, Some(165), 700);
+    assert_eq!(life.memory(), "165Mi");
+    life.pod["status"]["containerStatuses"][0]["lastState"] =
+        json!({"terminated": {"reason": "OOMKilled"}});
+    assert_eq!(life.follow(Mode::On, 745), Some("MemoryPutBack"));
+}
+
+/// The harm: what the owner allows was asked for by each turn, and what the container was made with by each look.
+#[test]
+fn memory_is_given_back_as_far_as_its_owner_allows() {
+    let annotations = json!({"evenkeel.dev/max-allowed": "memory=300Mi"});
+    let annotations = serde_json::from_value(annotations).unwrap();
+    let (policy, invalid) = TuningPolicy::parse(&annotations);
+    assert!(invalid.is_empty());
+    let mut life = Life::new();
+    life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("512Mi");
+    life.kubelet_does_it();
+    life.begin_memory(165, 0);
+    life.follow(Mode::On, 15);
+    life.kubelet_does_it();
+    life.follow(Mode::On, 30);
+    life.pod["status"]["containerStatuses"][0]["lastState"] =
+        json!({"terminated": {"reason": "OOMKilled"}});
+    let mut reasons = Vec::new();
+    for second in [45, 60, 75, 90, 105] {
+        let context = Context {
+            policy: Some(&policy),
+            ..context(Mode::On, second)
+        };
+        let Followed { writes, told, .. } = follow(&life.seen(), &context);
+        for write in writes
+            .iter()
+            .filter(|write| write.purpose == Purpose::Resize)
+        {
+            life.make(write);
+        }
+        life.kubelet_does_it();
+        reasons.extend(told.map(|told| told.reason()));
+    }
+    assert_eq!(life.memory(), "300Mi");
+    assert_eq!(reasons, ["MemoryPutBack", "Resized"]);
 }
 
 #[test]
