@@ -12,7 +12,7 @@ mod status;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::annotations::RESUME;
@@ -49,9 +49,23 @@ pub struct Ihpa {
 }
 
 impl Ihpa {
-    /// What an object carries that is made for it, and goes with it.
+    /// An object of a kind that is made for it in its namespace, and goes with it.
     #[must_use]
-    pub fn owner_reference(&self) -> Value {
+    pub fn owned(&self, kind: Kind, name: &str, spec: &impl Serialize) -> Value {
+        json!({
+            "apiVersion": kind.api_version(),
+            "kind": kind.as_str(),
+            "metadata": {
+                "name": name,
+                "namespace": self.metadata.namespace,
+                "ownerReferences": [self.owner_reference()],
+            },
+            "spec": spec,
+        })
+    }
+
+    /// What such an object carries.
+    fn owner_reference(&self) -> Value {
         json!({
             "apiVersion": Kind::Ihpa.api_version(),
             "kind": Kind::Ihpa.as_str(),

@@ -28,15 +28,6 @@ impl ResourceList {
         }
     }
 
-    /// Gives a resource that can be resized another amount.
-    pub fn set_tuned(&mut self, resource: TunedResource, amount: Option<Amount>) {
-        let base = amount.map(Amount::get);
-        match resource {
-            TunedResource::Cpu => self.cpu = base,
-            TunedResource::Memory => self.memory = base.map(|bytes| bytes.saturating_mul(1000)),
-        }
-    }
-
     #[must_use]
     pub fn cpu(&self) -> Option<MilliCpu> {
         self.cpu.map(MilliCpu)

@@ -85,20 +85,10 @@ fn key(metadata: &Meta) -> (Option<&str>, Option<&str>) {
 
 fn create(ihpa: &Ihpa, namespace: &str, name: &str, spec: &HorizontalPortraitSpec) -> Write {
     let kind = Kind::HorizontalPortrait;
-    let body = json!({
-        "apiVersion": kind.api_version(),
-        "kind": kind.as_str(),
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "ownerReferences": [ihpa.owner_reference()],
-        },
-        "spec": spec,
-    });
     Write::new(
         Purpose::Portrait,
         ObjectRef::in_namespace(kind, namespace, name),
-        Operation::Create(body),
+        Operation::Create(ihpa.owned(kind, name, spec)),
     )
 }
 

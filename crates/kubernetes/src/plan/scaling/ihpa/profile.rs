@@ -4,7 +4,7 @@
 //! The profile has the name of the IHPA and is owned by it, so that it goes with it and every Pod is online then. Of
 //! two that set the count there is never one: `scale` is written once the profile has gone.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::ihpa::CheckedIhpa;
 use crate::kinds::Kind;
@@ -95,17 +95,7 @@ fn wanted(ihpa: &CheckedIhpa, counts: ReplicaCounts) -> ReplicaProfileSpec {
 fn create(ihpa: &CheckedIhpa, spec: &ReplicaProfileSpec) -> Option<Write> {
     let metadata = &ihpa.object.metadata;
     let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
-    let kind = Kind::ReplicaProfile;
-    let body = json!({
-        "apiVersion": kind.api_version(),
-        "kind": kind.as_str(),
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "ownerReferences": [ihpa.object.owner_reference()],
-        },
-        "spec": spec,
-    });
+    let body = ihpa.object.owned(Kind::ReplicaProfile, name, spec);
     Some(write(namespace, name, Operation::Create(body)))
 }
 
