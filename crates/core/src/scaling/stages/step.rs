@@ -119,10 +119,10 @@ impl Step<'_> {
                     stepped: Some(self.now),
                     ..change
                 };
-                let staged = self.staged(change, Phase::Stepping);
+                let before = change.counts(self.behavior.park());
                 return Staged {
                     limited_by: Some(LimitedBy::StepPending { refused }),
-                    ..self.ended(change, staged)
+                    ..self.ended(change, before)
                 };
             }
         }
@@ -155,18 +155,18 @@ impl Step<'_> {
                 ..staged
             };
         }
-        self.ended(change, staged)
+        self.ended(change, staged.counts)
     }
 
     /// A change that is done: Pods that waited are deleted, and there is nothing left of these to go back to.
-    fn ended(&self, change: Change, staged: Staged) -> Staged {
+    fn ended(&self, change: Change, before: ReplicaCounts) -> Staged {
         let is_down = change.direction() == Direction::Down;
         let counts = if is_down {
             ReplicaCounts::all_online(change.online)
         } else {
-            staged.counts
+            before
         };
-        let finished = change.finished(is_down && staged.counts.parked() > 0);
+        let finished = change.finished(is_down && before.parked() > 0);
         Staged {
             counts,
             change: Some(finished).filter(|change| !change.is_over(self.behavior, self.now)),
