@@ -87,7 +87,6 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     let mut blocked = Blocked::No;
     if !raised && !seen.is_rolling {
         blocked = lower(rules, seen, &census, off, &mut plan);
-        exchange(rules, seen, &census, leaving, &mut plan);
     }
     if off > 0 && seen.limits.within(off) == 0 {
         blocked = Blocked::Always;
@@ -102,6 +101,10 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
         undrained: blocked.undrained(rules, seen),
     };
     plan.victims = scale_in.victims(going);
+    if !raised && !seen.is_rolling {
+        let exchanged = exchange(rules.wanted, seen, &plan.victims);
+        plan.changes.extend(exchanged);
+    }
     plan.replicas = if surplus > 0 {
         seen.replicas - scale_in.ripe(surplus, &plan.victims)
     } else if seen.limits.is_ordered && census.off() > 0 {
@@ -258,30 +261,28 @@ fn lower(
     Blocked::Now
 }
 
-/// Exchanges those that are cut off and those that stand by, as both are wanted.
-fn exchange(
-    rules: &Rules,
-    seen: &Situation<'_>,
-    census: &Census,
-    leaving: i32,
-    plan: &mut ProfilePlan,
-) {
-    let ReplicaCounts {
-        cutoff, standby, ..
-    } = rules.wanted;
-    let free = excess(census.cutoff, cutoff.saturating_add(leaving));
-    let lacking = excess(standby, census.standby).min(free);
-    let (from, to, count) = if lacking > 0 {
-        (PodState::Cutoff, PodState::Standby, lacking)
-    } else {
-        let too_many = excess(census.standby, standby);
-        let lacking = excess(cutoff, census.cutoff);
-        (PodState::Standby, PodState::Cutoff, too_many.min(lacking))
+/// Exchanges those that are cut off and those that stand by, as both are wanted. Those that go are left as they are:
+/// who is told to its controller as the next one to go must not be another one a moment later.
+fn exchange(wanted: ReplicaCounts, seen: &Situation<'_>, victims: &[usize]) -> Vec<StateChange> {
+    let staying = |state| {
+        let mut order = Census::longest_off(seen, state);
+        order.retain(|at| !victims.contains(at));
+        order
     };
-    let in_order = Census::longest_off(seen, from);
-    let changes = in_order.into_iter().take(at_least_none(count));
-    plan.changes
-        .extend(changes.map(|pod| StateChange { pod, to }));
+    let (cutoff, standby) = (staying(PodState::Cutoff), staying(PodState::Standby));
+    let (wants_cutoff, wants_standby) =
+        (at_least_none(wanted.cutoff), at_least_none(wanted.standby));
+    let free = cutoff.len().saturating_sub(wants_cutoff);
+    let lacking = wants_standby.saturating_sub(standby.len()).min(free);
+    let (from, to, count) = if lacking > 0 {
+        (cutoff, PodState::Standby, lacking)
+    } else {
+        let too_many = standby.len().saturating_sub(wants_standby);
+        let lacking = wants_cutoff.saturating_sub(cutoff.len());
+        (standby, PodState::Cutoff, too_many.min(lacking))
+    };
+    let exchanged = from.into_iter().take(count);
+    exchanged.map(|pod| StateChange { pod, to }).collect()
 }
 
 #[cfg(test)]

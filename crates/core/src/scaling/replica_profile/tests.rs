@@ -612,6 +612,31 @@ fn a_pod_is_cut_off_once_the_others_are_available() {
     assert_eq!(played.counts(), counts(3, 1, 0));
 }
 
+#[test]
+fn who_goes_next_is_not_put_on_standby_in_its_last_moment() {
+    for (first, second) in [
+        (counts(6, 1, 0), counts(4, 0, 1)),
+        (counts(3, 2, 1), counts(0, 1, 2)),
+    ] {
+        let mut played = Played::new(first.total(), false);
+        played.lag = 4;
+        played.play(&rules(first), 200);
+        for _ in 0..100 {
+            let was = played.gone.len();
+            played.round(&rules(second));
+            for pod in &played.gone[was..] {
+                let since = pod.off_since.expect("it was taken out of traffic first");
+                assert!(
+                    at(played.second).duration_since(since) >= DRAIN,
+                    "{played:?}"
+                );
+            }
+            played.pass();
+        }
+        assert_eq!(played.counts(), second);
+    }
+}
+
 prop_compose! {
     fn any_counts()(online in 0i32..7, cutoff in 0i32..4, standby in 0i32..3) -> ReplicaCounts {
         counts(online, cutoff, standby)
