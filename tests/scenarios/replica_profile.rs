@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 use super::world::{self, OPTED_IN, Patience, World};
 use crate::support::control_plane::manifests;
 use crate::support::control_plane::objects;
+use crate::support::control_plane::process::report;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
 use crate::support::dev_api::{ask, create, get, patch};
@@ -137,6 +140,19 @@ async fn want(client: &Client, online: u32, cutoff: u32) {
     assert_eq!(status, 200, "{answer}");
 }
 
+/// Asks for so many online Pods and none that are cut off, and tells how long it takes until all of them serve.
+async fn time_to_serve(client: &Client, online: u32, whose: &str) -> BTreeSet<String> {
+    let begun = clock::instant();
+    want(client, online, 0).await;
+    let count = usize::try_from(online).expect("a few");
+    let found = until_serving(client, count).await;
+    let seconds = clock::instant().duration_since(begun).as_secs_f64();
+    report(&format!(
+        "{whose} serve {seconds:.2} s after they are asked for"
+    ));
+    found
+}
+
 async fn until_ensured(client: &Client) {
     eventually("the Pods are as wanted", async || {
         let profile = get(client, PROFILE).await;
@@ -198,37 +214,42 @@ fn pods_leave_the_endpoints_and_come_back_whoever_of_the_replicas_is_there() {
         refuses_what_does_not_go_together(client).await;
         install(client).await;
         until_gated(client).await;
-        let all = until_serving(client, 4).await;
+        until_serving(client, 4).await;
         want(client, 2, 2).await;
-        let few = until_serving(client, 2).await;
+        until_serving(client, 2).await;
+        until_ensured(client).await;
+        time_to_serve(client, 4, "two cut-off Pods").await;
+        let all = time_to_serve(client, 6, "two new Pods that start in no time").await;
+        want(client, 4, 2).await;
+        let few = until_serving(client, 4).await;
         until_ensured(client).await;
         // The replica that is called and leads is gone: the other opens gates, and soon leads.
         first.stop().await;
         add_gated_pod(client, "by-hand").await;
-        let more = until_serving(client, 3).await;
+        let more = until_serving(client, 5).await;
         assert!(
             more.contains("by-hand") && more.is_superset(&few),
             "{more:?}"
         );
-        want(client, 4, 0).await;
-        let found = until_serving(client, 5).await;
+        want(client, 6, 0).await;
+        let found = until_serving(client, 7).await;
         assert!(
             found.is_superset(&all),
             "the same Pods serve again: {found:?}"
         );
-        want(client, 2, 2).await;
-        let left = until_serving(client, 3).await;
+        want(client, 3, 3).await;
+        let left = until_serving(client, 4).await;
         // Without both, what is open stays open, and what is cut off stays so.
         second.stop().await;
         tokio::time::sleep(Duration::from_secs(3)).await;
         assert_eq!(serving(client).await, left);
         // New Pods have no gate then, and take traffic.
-        let grown = json!({"spec": {"replicas": 5}});
+        let grown = json!({"spec": {"replicas": 7}});
         patch(client, DEPLOYMENT, "merge", &grown).await;
-        until_serving(client, 4).await;
+        until_serving(client, 5).await;
         // Nor while the API server is away; and whoever comes goes on from what is there.
         plane.restart_apiserver().await;
-        assert_eq!(serving(client).await.len(), 4);
+        assert_eq!(serving(client).await.len(), 5);
         let third = world.serve_profiles("evenkeel-0", true).await;
         want(client, 4, 0).await;
         until_ensured(client).await;
