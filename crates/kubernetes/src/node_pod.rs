@@ -9,7 +9,7 @@ use super::annotations::MIRROR;
 use super::json::{lenient, list, null_is_default};
 use super::meta::Meta;
 use super::pod::Phase;
-use super::pod_cgroup::QosClass;
+use super::qos_class::QosClass;
 
 /// A Pod of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

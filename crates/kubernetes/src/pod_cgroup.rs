@@ -6,15 +6,7 @@
 
 use std::path::PathBuf;
 
-use serde::Deserialize;
-
-/// The class of a Pod's quality of service, which kubelet groups cgroups by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum QosClass {
-    Guaranteed,
-    Burstable,
-    BestEffort,
-}
+use crate::qos_class::QosClass;
 
 /// The cgroups of all Pods of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use evenkeel_core::tuning::{CpuMemory, Values};
 use evenkeel_core::units::Amount;
+use serde::Deserialize;
 
-/// The class of service that requests and limits give a Pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The class of service that requests and limits give a Pod; kubelet groups cgroups by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum QosClass {
     Guaranteed,
     Burstable,
