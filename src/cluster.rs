@@ -13,6 +13,7 @@ mod gate;
 mod history;
 pub mod metrics;
 pub mod owners;
+pub(crate) mod pages;
 mod profiles;
 pub mod records;
 mod removable;

@@ -20,5 +20,5 @@ pub use gather::{OnPods, gather, lapsed};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
 pub use leader::{lapsed_extent, living_leader};
 pub use place::{Misplaced, misplaced};
-pub use resize::{put_resources_back, resizable};
+pub use resize::put_resources_back;
 pub use restore::restore;

@@ -21,10 +21,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::Pod as ListedPod;
-use kube::api::ListParams;
 use kube::{Api, Client};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
@@ -39,11 +36,13 @@ use crate::telemetry::RateLimited;
 use deciding::Deciding;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
+use evenkeel_kubernetes::guarded::Guarded;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use evenkeel_kubernetes::watched::WatchedPod;
 use following::{Following, Restored};
-use in_time::{Unanswered, in_time};
+use in_time::{Unanswered, for_each_in_time, in_time};
 use limits::Limits;
 use memory::Memory;
 pub use metrics::Metrics;
@@ -54,8 +53,6 @@ use workloads::tuned;
 const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// The minor version of Kubernetes from which on a memory limit may be lowered in place.
 const LOWERS_MEMORY: u32 = 34;
-/// The most Pods in one answer.
-const PAGE: u32 = 500;
 
 /// The loop and what it works with.
 pub struct Tuning {
@@ -201,20 +198,13 @@ impl Tuning {
     }
 
     async fn list(&self, namespace: &str) -> Result<(), Unanswered> {
-        let pods: Api<ListedPod> = Api::namespaced(self.client.clone(), namespace);
-        let mut params = ListParams::default().limit(PAGE);
-        loop {
-            let page = in_time(pods.list(&params)).await?;
-            for pod in &page.items {
-                if let Ok(pod) = serde_json::from_value(json!(pod)) {
-                    self.cluster.keep_resizable(&pod);
-                }
+        let pods: Api<Guarded<WatchedPod>> = Api::namespaced(self.client.clone(), namespace);
+        let take = |guarded: Guarded<WatchedPod>| {
+            if let Ok(watched) = guarded.0 {
+                self.cluster.keep_resizable(&watched.pod);
             }
-            match page.metadata.continue_.filter(|more| !more.is_empty()) {
-                Some(more) => params = params.continue_token(&more),
-                None => return Ok(()),
-            }
-        }
+        };
+        for_each_in_time(&pods, take).await
     }
 
     /// Measures the containers of tuned workloads, once a minute.

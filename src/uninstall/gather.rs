@@ -7,8 +7,8 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
+use crate::cluster::pages::{for_each, for_each_asked, list};
 use crate::cluster::watch::{LookError, look_in_any_version};
-use crate::doctor::gather::read::{for_each, list};
 use crate::doctor::{Seen, Unseen};
 use evenkeel_kubernetes::annotations::ONLINE;
 use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
@@ -17,9 +17,6 @@ use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
 use evenkeel_kubernetes::plan::uninstall::{BOUNDED, Extent, WRITTEN, traces};
 use evenkeel_kubernetes::scaled_kind::{ScaledKind, Unscalable};
-
-/// The most objects in one answer.
-const PAGE: u32 = 500;
 
 /// What follows for a kind whose objects are there and cannot be scaled any more.
 const UNSCALED: &str = ": what was put to sleep or told on its objects before is not seen";
@@ -185,15 +182,8 @@ async fn metadata(
         metadata: object.metadata,
         data: Value::Null,
     };
-    let mut params = ListParams::default().limit(PAGE);
-    loop {
-        let page = api.list_metadata(&params).await?;
-        page.items.into_iter().map(bare).for_each(&mut take);
-        match page.metadata.continue_.filter(|more| !more.is_empty()) {
-            Some(more) => params = params.continue_token(&more),
-            None => return Ok(()),
-        }
-    }
+    let ask = |params: ListParams| async move { api.list_metadata(&params).await };
+    for_each_asked(ListParams::default(), ask, |object| take(bare(object))).await
 }
 
 fn note(kind: Kind, of: &DynamicObject, look: Look, found: &mut Inventory) {

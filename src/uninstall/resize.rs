@@ -18,8 +18,8 @@ const TRIES: usize = 8;
 /// The pause before a Pod is read again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The resources of a Pod as a list of Pods tells them; `None` for one that has ended or goes.
-pub fn resizable(pod: &ListedPod) -> Option<ResizablePod> {
+/// The resources of a Pod as it is read; `None` for one that has ended or goes.
+fn resizable(pod: &ListedPod) -> Option<ResizablePod> {
     let pod: Pod = serde_json::from_value(json!(pod)).ok()?;
     ResizablePod::of(&pod)
 }

@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use super::args::Args;
 use crate::cli::output::{self, Failure};
 use crate::cluster::ClusterState;
+use crate::cluster::pages;
 use crate::cluster::watch::WatchedObject;
 use crate::config::Config;
-use crate::doctor::gather::read;
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::guarded::Guarded;
 use evenkeel_kubernetes::plan::scaling::Observed;
@@ -119,7 +119,7 @@ impl Listing<'_> {
             None => Api::all(client),
         };
         let mut unreadable = 0;
-        let listed = read::for_each(&api, params, |guarded| match guarded.0 {
+        let listed = pages::for_each(&api, params, |guarded| match guarded.0 {
             Ok(object) => {
                 object.apply(&self.state);
                 take(object);

@@ -5,21 +5,20 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use comfy_table::Cell;
-use k8s_openapi::api::core::v1::Pod as ListedPod;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use serde::Serialize;
 
 use crate::cli::connect::connect;
 use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cluster::pages::for_each;
 use crate::controller::tuning::lowers_memory_limits;
-use crate::uninstall::{put_resources_back, resizable};
+use crate::uninstall::put_resources_back;
+use evenkeel_kubernetes::guarded::Guarded;
 use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::resize_record::Resizer;
-
-/// The most Pods in one answer.
-const PAGE: u32 = 500;
+use evenkeel_kubernetes::watched::WatchedPod;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,23 +116,27 @@ async fn revert(args: &Args) -> Result<Reverted, Failure> {
 
 /// The Pods that tuning has resized, of those that are asked for.
 async fn resized(client: &Client, args: &Args) -> kube::Result<Vec<ResizablePod>> {
-    let api: Api<ListedPod> = match &args.namespace {
+    let api: Api<Guarded<WatchedPod>> = match &args.namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
     };
-    let mut params = ListParams::default().limit(PAGE);
-    let mut found = Vec::new();
-    loop {
-        let page = api.list(&params).await?;
-        let seen = page.items.iter().filter_map(resizable);
-        found.extend(
-            seen.filter(|pod| pod.is_resized_by(Resizer::Tuning) && is_asked_for(pod, args)),
-        );
-        match page.metadata.continue_.filter(|more| !more.is_empty()) {
-            Some(more) => params = params.continue_token(&more),
-            None => return Ok(found),
+    let (mut found, mut unreadable) = (Vec::new(), 0);
+    let take = |guarded: Guarded<WatchedPod>| match guarded.0 {
+        Ok(watched) => {
+            let seen = ResizablePod::of(&watched.pod);
+            found.extend(
+                seen.filter(|pod| pod.is_resized_by(Resizer::Tuning) && is_asked_for(pod, args)),
+            );
         }
+        Err(_) => unreadable += 1,
+    };
+    for_each(&api, ListParams::default(), take).await?;
+    if unreadable > 0 {
+        output::warn(&format!(
+            "{unreadable} of pods cannot be read and are left out"
+        ));
     }
+    Ok(found)
 }
 
 fn is_asked_for(pod: &ResizablePod, args: &Args) -> bool {

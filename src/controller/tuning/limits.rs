@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::api::{ApiResource, DynamicObject};
 use kube::{Api, Client, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -11,11 +11,8 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
 use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 
-use super::in_time::{Unanswered, in_time};
+use super::in_time::{Unanswered, for_each_in_time};
 use super::workloads::WorkloadId;
-
-/// The most objects in one answer.
-const PAGE: u32 = 500;
 
 /// What is left in each namespace.
 #[derive(Debug, Default)]
@@ -108,17 +105,18 @@ async fn all<T: DeserializeOwned>(
     found: &mut HashMap<String, Vec<T>>,
 ) -> Result<(), Unanswered> {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
-    let mut params = ListParams::default().limit(PAGE);
-    loop {
-        let page = in_time(api.list(&params)).await?;
-        for object in page.items {
-            let namespace = object.namespace().unwrap_or_default();
-            let read = serde_json::from_value(json!(object)).map_err(kube::Error::SerdeError)?;
-            found.entry(namespace).or_default().push(read);
+    let mut unreadable = None;
+    let take = |object: DynamicObject| {
+        let namespace = object.namespace().unwrap_or_default();
+        match serde_json::from_value(json!(object)) {
+            Ok(read) => found.entry(namespace).or_default().push(read),
+            Err(error) => unreadable = Some(error),
         }
-        match page.metadata.continue_.filter(|more| !more.is_empty()) {
-            Some(more) => params = params.continue_token(&more),
-            None => return Ok(()),
-        }
+    };
+    for_each_in_time(&api, take).await?;
+    // A limit that is not understood is not one that is not there.
+    match unreadable {
+        Some(error) => Err(kube::Error::SerdeError(error).into()),
+        None => Ok(()),
     }
 }

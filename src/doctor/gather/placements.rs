@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::read::{Reader, for_each};
+use super::read::Reader;
+use crate::cluster::pages::for_each;
 use crate::doctor::observation::Seen;
 
 /// The reason that stands in an Event about a Pod that was bound.

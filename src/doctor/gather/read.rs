@@ -13,10 +13,8 @@ use kube::{Api, Client};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::cluster::pages::list;
 use crate::doctor::observation::{Seen, Unseen};
-
-/// The most objects in one answer.
-const PAGE: u32 = 500;
 
 /// Reads for one namespace.
 #[derive(Clone, Copy)]
@@ -166,36 +164,6 @@ impl Reader<'_> {
         Seen::of(list(&api, params).await, || {
             format!("list {} --all-namespaces", kind::<K>())
         })
-    }
-}
-
-/// All pages of a list.
-pub(crate) async fn list<K>(api: &Api<K>, params: ListParams) -> kube::Result<Vec<K>>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    let mut all = Vec::new();
-    for_each(api, params, |object| all.push(object)).await?;
-    Ok(all)
-}
-
-/// Hands on the objects of all pages, of which no more than one is held at a time.
-pub(crate) async fn for_each<K>(
-    api: &Api<K>,
-    params: ListParams,
-    mut take: impl FnMut(K),
-) -> kube::Result<()>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    let mut params = params.limit(PAGE);
-    loop {
-        let page = api.list(&params).await?;
-        page.items.into_iter().for_each(&mut take);
-        match page.metadata.continue_.filter(|more| !more.is_empty()) {
-            Some(more) => params = params.continue_token(&more),
-            None => return Ok(()),
-        }
     }
 }
 

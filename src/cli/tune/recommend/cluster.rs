@@ -15,7 +15,7 @@ use super::workload::Workload;
 use crate::cli::connect::connect;
 use crate::cli::output::{self, Failure};
 use crate::cli::prometheus_past::{source, unreachable};
-use crate::doctor::gather::read::list;
+use crate::cluster::pages::list;
 use crate::metrics::ContainerName;
 use crate::metrics::prometheus::{Grid, Harm, PrometheusSource};
 use evenkeel_clock as clock;
