@@ -9,6 +9,7 @@
 mod access;
 mod answer;
 mod api_call;
+mod aside;
 mod asking;
 pub mod cache;
 mod container_usage;

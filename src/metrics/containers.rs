@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::api_call::{self, Bounds};
+use super::aside::aside;
 use super::container_usage::{ContainerName, ContainerUsage};
 use super::error::MetricsError;
 use super::prometheus::PrometheusSource;
@@ -57,8 +58,7 @@ impl Containers {
         let mut found = Vec::new();
         for path in paths {
             let body = api_call::get(&self.client, &path, self.bounds).await?;
-            let read = tokio::task::spawn_blocking(move || read(&body));
-            found.extend(read.await.unwrap_or(Err(MetricsError::Aborted))?);
+            found.extend(aside(move || read(&body)).await??);
         }
         Ok(found)
     }

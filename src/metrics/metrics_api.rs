@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::answer::{Answer, Answers, Content};
 use super::api_call::{self, Bounds};
+use super::aside::aside;
 use super::dropped::{DropCause, Dropped};
 use super::error::MetricsError;
 use super::query::Query;
@@ -69,13 +70,11 @@ impl MetricsSource for MetricsApiSource {
         };
         let body = api_call::get(&self.client, path, self.bounds).await?;
         let names = Arc::clone(&self.pod_names);
-        // Megabytes of JSON would hold up the requests that share this thread.
-        tokio::task::spawn_blocking(move || match query {
+        aside(move || match query {
             Query::NodeMetrics => read_nodes(&body),
             _ => read_pods(&body, &names),
         })
-        .await
-        .unwrap_or(Err(MetricsError::Aborted))
+        .await?
     }
 }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::disks::Disks;
 use crate::metrics::answer::{Answer, Answers};
+use crate::metrics::aside::aside;
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
 use crate::metrics::source::MetricsSource;
@@ -51,8 +52,7 @@ impl MetricsSource for WithDisks {
             return self.source.fetch(query, before, now).await;
         }
         let disks = self.disks.clone();
-        // A column of 150,000 Pods would hold up the requests that share this thread.
-        let columns = tokio::task::spawn_blocking(move || disks.answer()).await;
-        columns.map_err(|_| MetricsError::Aborted)
+        // A column is of up to 150,000 Pods.
+        aside(move || disks.answer()).await
     }
 }

@@ -18,6 +18,7 @@ use super::grid::Grid;
 use super::label_matchers::any_of;
 use super::reader::{finite, load};
 use super::source::PrometheusSource;
+use crate::metrics::aside::aside;
 use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
@@ -227,10 +228,7 @@ impl PrometheusSource {
         let lag = self.lag(unit.resource());
         let asked = grid.later(lag);
         let body = session.query_range(promql, &asked).await?;
-        // Some megabytes of JSON would hold up the requests that share this thread.
-        tokio::task::spawn_blocking(move || read(&body, unit, &asked).map(|sums| sums.earlier(lag)))
-            .await
-            .unwrap_or(Err(MetricsError::Aborted))
+        aside(move || read(&body, unit, &asked).map(|sums| sums.earlier(lag))).await?
     }
 }
 

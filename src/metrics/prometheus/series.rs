@@ -14,6 +14,7 @@ use super::label_matchers::{LabelMatchers, any_of, quoted};
 use super::range::{Aggregate, WorkloadName, Workloads, by_workload};
 use super::selectors::with_matcher;
 use super::source::PrometheusSource;
+use crate::metrics::aside::aside;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::series_query::{Series, SeriesPoint};
@@ -171,34 +172,26 @@ impl PrometheusSource {
         match times {
             SeriesTimes::Now(now) => {
                 let body = session.query(query).await?;
-                found = aside(move || {
+                found = aside(move || -> Result<Found, MetricsError> {
                     found.read_now(&body, &wanted, now)?;
                     Ok(found)
                 })
-                .await?;
+                .await??;
             }
             SeriesTimes::Past(grid) => {
                 for part in parts(grid) {
                     let body = session.query_range(query, &part).await?;
                     let wanted = wanted.clone();
-                    found = aside(move || {
+                    found = aside(move || -> Result<Found, MetricsError> {
                         found.read_past(&body, &wanted, &part)?;
                         Ok(found)
                     })
-                    .await?;
+                    .await??;
                 }
             }
         }
         Ok(found.series())
     }
-}
-
-/// Reads an answer where it holds up nobody: it may be of megabytes.
-async fn aside<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, MetricsError> + Send + 'static,
-) -> Result<T, MetricsError> {
-    let read = tokio::task::spawn_blocking(read).await;
-    read.unwrap_or(Err(MetricsError::Aborted))
 }
 
 /// The series that are taken, by their labels: an operator's own query may tell more than was asked for.

@@ -15,6 +15,7 @@ use super::queries::{self, NodeQuery, Queries};
 use super::reader::Reader;
 use super::settings::Settings;
 use crate::metrics::answer::{Answer, Answers};
+use crate::metrics::aside::aside;
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
 use crate::metrics::series::LabelSet;
@@ -134,10 +135,7 @@ impl MetricsSource for PrometheusSource {
         };
         let body = self.client.session().await?.query(text).await?;
         let (reader, before) = (Arc::clone(&self.reader), before.clone());
-        // Tens of megabytes of JSON would hold up the requests that share this thread.
-        tokio::task::spawn_blocking(move || reader.read(query, &before, now, &body))
-            .await
-            .unwrap_or(Err(MetricsError::Aborted))
+        aside(move || reader.read(query, &before, now, &body)).await?
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::metrics::api_call::{self, Answer, Bounds, LongAnswers};
+use crate::metrics::aside::aside;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_core::scaling::signal::ObjectReference;
@@ -212,21 +213,6 @@ impl ServedSource {
         self.names
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// Reads an answer on the blocking pool: some megabytes take as long as thousands of reviews, which the
-/// other threads answer.
-async fn aside<T: Send + 'static>(
-    read: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, MetricsError> {
-    match tokio::task::spawn_blocking(read).await {
-        Ok(read) => Ok(read),
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // Only a runtime that shuts down cancels its blocking work.
-            Err(_) => Err(MetricsError::Aborted),
-        },
     }
 }
 
