@@ -6,6 +6,7 @@
 
 #[allow(dead_code)] // the real control plane's tests use the rest
 mod support {
+    pub(crate) mod checker;
     pub(crate) mod control_plane;
     pub(crate) mod custom_kind;
     pub(crate) mod dev_api;

@@ -1,72 +1,21 @@
 //! External checks of changes: a Service in the API server with a real server behind it, which has the change rolled
 //! back, and then lets it go on.
 
-use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex};
-
-use axum::Router;
-use axum::http::HeaderMap;
-use axum::routing::post;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use serde_json::json;
 
 use super::ihpa::{constant, in_stages, install, scale_by, until_replicas, until_told};
 use super::world::{MIN, World, with_world};
+use crate::support::checker::Checker;
 use crate::support::dev_api::create;
 
-/// Somebody who is asked, with what he was asked last and what he answers.
-#[derive(Clone)]
-struct Checker {
-    port: u16,
-    answer: Arc<Mutex<Value>>,
-    /// The token and the body.
-    asked: Arc<Mutex<Option<(String, Value)>>>,
-}
-
-impl Checker {
-    async fn start(answer: Value) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let checker = Self {
-            port: listener.local_addr().unwrap().port(),
-            answer: Arc::new(Mutex::new(answer)),
-            asked: Arc::default(),
-        };
-        let known = checker.clone();
-        let answer = move |headers: HeaderMap, body: String| async move {
-            let token = headers["authorization"].to_str().unwrap().to_owned();
-            let body = serde_json::from_str(&body).unwrap();
-            *known.asked.lock().unwrap() = Some((token, body));
-            known.answer.lock().unwrap().to_string()
-        };
-        let router = Router::new().route("/changes", post(answer));
-        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        checker
-    }
-
-    fn answers(&self, answer: Value) {
-        *self.answer.lock().unwrap() = answer;
-    }
-
-    /// What he was asked last: the claims of the token, and the body.
-    fn asked(&self) -> (Value, Value) {
-        let asked = self.asked.lock().unwrap().clone();
-        let (token, body) = asked.expect("a question");
-        let claims = token.strip_prefix("Bearer ").unwrap().split('.').nth(1);
-        let claims = URL_SAFE_NO_PAD.decode(claims.unwrap()).unwrap();
-        (serde_json::from_slice(&claims).unwrap(), body)
-    }
-
-    /// Makes the Service that leads here, and the account in whose name he is asked.
-    async fn serve_in(&self, world: &World<'_>) {
-        let service = json!({"metadata": {"name": "smoke"}, "spec": {
-            "clusterIP": "127.0.0.1", "ports": [{"port": self.port}]}});
-        create(world.client, "/api/v1/namespaces/shop/services", &service).await;
-        let account = json!({"metadata": {"name": "evenkeel-checks"}});
-        let accounts = "/api/v1/namespaces/evenkeel-system/serviceaccounts";
-        create(world.client, accounts, &account).await;
-    }
+/// Makes the Service that leads to somebody who is asked, and the account in whose name he is.
+async fn serve(world: &World<'_>, checker: &Checker) {
+    let service = json!({"metadata": {"name": "smoke"}, "spec": {
+        "clusterIP": "127.0.0.1", "ports": [{"port": checker.port}]}});
+    create(world.client, "/api/v1/namespaces/shop/services", &service).await;
+    let account = json!({"metadata": {"name": "evenkeel-checks"}});
+    let accounts = "/api/v1/namespaces/evenkeel-system/serviceaccounts";
+    create(world.client, accounts, &account).await;
 }
 
 #[test]
@@ -74,7 +23,7 @@ fn who_is_asked_outside_has_a_change_taken_back_and_lets_it_go_on() {
     with_world(async |world| {
         install(world).await;
         let checker = Checker::start(json!({"verdict": "Fail", "message": "5 % of\norders"})).await;
-        checker.serve_in(world).await;
+        serve(world, &checker).await;
         let checkers = json!([{"type": "External", "stabilizationAction": "Rollback",
             "external": {"name": "smoke", "config": {"suite": "quick"},
                 "service": {"name": "smoke", "port": checker.port, "path": "/changes"}}}]);
@@ -87,7 +36,7 @@ fn who_is_asked_outside_has_a_change_taken_back_and_lets_it_go_on() {
             told.is_some_and(|told| told.contains("scaling.checks.external is not on"))
         })
         .await;
-        assert!(checker.asked.lock().unwrap().is_none());
+        assert!(!checker.was_asked());
         service.stop().await;
 
         let on = [("scaling.checks.external", "true")];
