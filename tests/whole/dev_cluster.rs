@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
+mod checks;
 mod configuration;
 mod faults;
 mod profiles;

@@ -143,7 +143,7 @@ impl Cluster {
         let mounted = Mounted::write(&client, &options, &own, &paced).await?;
         let file = mounted.path();
         tasks.spawn(mounted.follow());
-        installation::services(&client, called).await?;
+        installation::write(&client, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
