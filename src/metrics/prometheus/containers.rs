@@ -10,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
 use super::grid::Grid;
+use super::label_matchers::LabelMatchers;
 use super::matchers::ExporterMatchers;
-use super::queries::windowed;
+use super::queries::{containers, windowed};
 use super::reader::{load, time};
 use super::source::PrometheusSource;
 use crate::metrics::container_usage::{ContainerName, ContainerUsage};
@@ -22,38 +23,50 @@ use evenkeel_core::units::Amount;
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
-/// Containers proper, without the Pod's cgroup above them and without its pause container.
+/// Of each container, whoever scrapes it.
 macro_rules! by_container {
-    ($of:literal) => {
-        concat!("max by (namespace, pod, container) (", $of, ")")
+    ($($of:tt)+) => {
+        concat!("max by (namespace, pod, container) (", $($of)+, ")")
     };
 }
 
 const CPU: &str = by_container!(
-    "rate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+    "rate(container_cpu_usage_seconds_total{",
+    containers!(),
+    "}[$window])"
 );
 /// A minute, as far as two scrapes lie within it, else the time between the two newest: spans of two questions in a row
 /// have nothing in common.
 const CPU_NOW: &str = by_container!(
-    "rate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[1m]) \
-     or irate(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+    "rate(container_cpu_usage_seconds_total{",
+    containers!(),
+    "}[1m]) or irate(container_cpu_usage_seconds_total{",
+    containers!(),
+    "}[$window])"
 );
 /// When cAdvisor last measured.
 const MEASURED: &str = by_container!(
-    "timestamp(container_cpu_usage_seconds_total{$cadvisor,container!=\"\",container!=\"POD\"})"
+    "timestamp(container_cpu_usage_seconds_total{",
+    containers!(),
+    "})"
 );
-const MEMORY: &str = by_container!(
-    "container_memory_working_set_bytes{$cadvisor,container!=\"\",container!=\"POD\"}"
-);
+const MEMORY: &str = by_container!("container_memory_working_set_bytes{", containers!(), "}");
 const MEMORY_PEAK: &str = by_container!(
-    "max_over_time(container_memory_working_set_bytes{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+    "max_over_time(container_memory_working_set_bytes{",
+    containers!(),
+    "}[$window])"
 );
 const THROTTLED: &str = by_container!(
-    "increase(container_cpu_cfs_throttled_periods_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window]) \
-     / (increase(container_cpu_cfs_periods_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window]) > 0)"
+    "increase(container_cpu_cfs_throttled_periods_total{",
+    containers!(),
+    "}[$window]) / (increase(container_cpu_cfs_periods_total{",
+    containers!(),
+    "}[$window]) > 0)"
 );
 const OOM_KILLS: &str = by_container!(
-    "increase(container_oom_events_total{$cadvisor,container!=\"\",container!=\"POD\"}[$window])"
+    "increase(container_oom_events_total{",
+    containers!(),
+    "}[$window])"
 );
 
 /// What the kernel counts against a container.
@@ -190,7 +203,8 @@ impl PrometheusSource {
 /// Matchers that leave only series of these namespaces, where they are few.
 fn within(matchers: &ExporterMatchers, namespaces: &[&str]) -> ExporterMatchers {
     if namespaces.len() <= NAMED {
-        matchers.with_pods(&format!("namespace=~\"{}\"", namespaces.join("|")))
+        let of_namespaces = LabelMatchers::default().one_of("namespace", namespaces);
+        matchers.with_pods(&of_namespaces.to_string())
     } else {
         matchers.clone()
     }

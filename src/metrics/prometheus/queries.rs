@@ -39,6 +39,7 @@ macro_rules! containers {
         "$cadvisor,container!=\"\",container!=\"POD\""
     };
 }
+pub(super) use containers;
 
 const NODE_CPU: &str = "sum by ($node) (clamp_min(1 - sum by ($node, cpu) (\
      max by ($node, cpu, mode) (rate(node_cpu_seconds_total{$exporter,mode=~\"idle|iowait|steal\"}[$window]))\
