@@ -7,7 +7,8 @@ use evenkeel_core::scaling::Evidence;
 use evenkeel_core::scaling::stability::Reading as Told;
 use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::metric_query::MetricSubject;
-use evenkeel_kubernetes::plan::scaling::{HpaInput, Question, Subject, resolve};
+use evenkeel_kubernetes::plan::scaling::ihpa::portray;
+use evenkeel_kubernetes::plan::scaling::{HpaInput, PlanMemory, Question, Subject, resolve};
 
 /// A Deployment whose IHPA checks the share of its requests that fail.
 fn checked() -> Observed {
@@ -44,7 +45,8 @@ fn settings() -> Settings {
 /// What is learned of the errors and of all requests at 60 s, from these answers to the two queries.
 fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Option<Told>) {
     let (observed, now) = (checked(), second(60));
-    let resolved = resolve(&observed, false, &settings(), None, now);
+    let mut resolved = resolve(&observed, false, &settings(), None, now);
+    portray(&observed, &mut resolved, &mut PlanMemory::default(), now);
     let target = resolved.target.unwrap();
     let portraits = target.portraits.as_deref().unwrap();
     let Subject::Errors { questions, .. } = &portraits.checks[0].subjects[0] else {

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use super::Rules;
 use crate::external_check::CheckQuestion;
-use crate::ihpa::{
-    CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source, StabilityStatus,
-};
+use crate::ihpa::{CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source};
 use crate::plan::scaling::capacity::{TargetMetrics, scaled_signals, target_metrics};
 use crate::plan::scaling::hpa_input;
 use crate::plan::scaling::observed_profiles::is_about;
@@ -94,7 +92,8 @@ impl Rules<'_> {
         Ok((target, problems))
     }
 
-    /// The portraits as the object and its status have them.
+    /// The portraits as the spec has them: what is under way stands in the status, which `ihpa::portray` reads, or
+    /// remembers where it was written a moment ago.
     fn portraits(
         &self,
         ihpa: &CheckedIhpa,
@@ -109,10 +108,6 @@ impl Rules<'_> {
             problems.push(Problem::InvalidSpec(invalid.to_string().into()));
             None
         });
-        let status = ihpa.object.status.as_ref();
-        let gray = status.and_then(|status| status.gray.as_ref());
-        let stability = status.and_then(|status| status.stability.as_ref());
-        let desired = status.and_then(|status| status.desired);
         let workload = self.observed.workload.as_ref();
         let by = |is: fn(&Source) -> bool| {
             let mut providers = rules.providers.iter();
@@ -127,13 +122,13 @@ impl Rules<'_> {
             counts,
             reached: self.reached(ihpa, profile),
             profile,
-            change: gray.map(crate::ihpa::GrayStatus::change),
-            holds: stability.map(StabilityStatus::holds).unwrap_or_default(),
+            change: None,
+            holds: Vec::new(),
             resume,
             checks: (rules.checks.iter())
                 .map(|check| self.check(ihpa, check))
                 .collect(),
-            told: desired.map(|desired| desired.online_replicas),
+            told: None,
             generation: workload.and_then(|workload| workload.metadata.generation),
             rests_at_zero: false,
         }
