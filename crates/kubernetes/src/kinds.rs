@@ -164,6 +164,10 @@ impl Kind {
         Self::DaemonSet,
     ];
 
+    /// The workloads that a ReplicaProfile may name, and whose Pods are tuned: those that say how many Pods there
+    /// are. The Pods of a DaemonSet are no workload of a node's choice.
+    pub const REPLICATED: [Self; 3] = [Self::Deployment, Self::StatefulSet, Self::ReplicaSet];
+
     /// The API group; empty for the core group.
     #[must_use]
     pub const fn group(self) -> &'static str {

@@ -25,9 +25,6 @@ pub use spec::{
 };
 pub use status::ReplicaProfileStatus;
 
-/// The kinds of workload that a profile may name.
-pub const PROFILED: [Kind; 3] = [Kind::Deployment, Kind::StatefulSet, Kind::ReplicaSet];
-
 /// A ReplicaProfile as it is watched.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -90,7 +87,7 @@ impl CheckedReplicaProfile {
     pub fn kind(&self) -> Option<Kind> {
         let target = &self.object.spec.scale_target_ref;
         let kind = Kind::of(target.api_version(), &target.kind)?;
-        PROFILED.contains(&kind).then_some(kind)
+        Kind::REPLICATED.contains(&kind).then_some(kind)
     }
 
     /// True while it is there to be followed.

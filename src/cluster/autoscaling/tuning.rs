@@ -9,9 +9,6 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
-/// The kinds whose Pods are tuned: those of a DaemonSet are no workload of a node's choice.
-const TUNED: [Kind; 3] = [Kind::Deployment, Kind::StatefulSet, Kind::ReplicaSet];
-
 impl Store {
     /// The workloads of namespaces that have opted in; `None` before all of them have been listed.
     pub(crate) fn tuned_workloads(&self, default: Mode) -> Option<Vec<TunedWorkload>> {
@@ -21,7 +18,7 @@ impl Store {
         let mut found = Vec::new();
         let opted_in = self.namespaces.iter().filter(|(_, policy)| policy.enabled);
         for (namespace, of_namespace) in opted_in {
-            for kind in TUNED {
+            for kind in Kind::REPLICATED {
                 let Some(workloads) = self.workloads.get(&kind) else {
                     continue;
                 };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Rules;
 use crate::external_check::CheckQuestion;
 use crate::ihpa::{CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source};
+use crate::kinds::Kind;
 use crate::plan::scaling::capacity::{TargetMetrics, scaled_signals, target_metrics};
 use crate::plan::scaling::hpa_input;
 use crate::plan::scaling::observed_profiles::is_about;
@@ -16,7 +17,7 @@ use crate::plan::scaling::problem::{NoProfile, Problem};
 use crate::plan::scaling::query;
 use crate::plan::scaling::target::{Target, TargetReaction};
 use crate::plan::scaling::traffic;
-use crate::replica_profile::{PROFILED, ReplicaProfileStatus};
+use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::stages::{Park, Reached, StagedBehavior};
@@ -170,7 +171,7 @@ impl Rules<'_> {
     /// True for a workload of a kind that a ReplicaProfile may name.
     fn can_have_profile(&self) -> bool {
         let workload = self.observed.workload.as_ref();
-        workload.is_some_and(|workload| PROFILED.contains(&workload.kind))
+        workload.is_some_and(|workload| Kind::REPLICATED.contains(&workload.kind))
     }
 
     /// The counts that the IHPA's own ReplicaProfile has, where it sets that of this workload.
