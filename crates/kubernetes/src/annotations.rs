@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::excerpt::excerpt;
+use crate::excerpt::{OF_VALUE, excerpt};
 use evenkeel_core::units::{Amount, BytesPerSecond, RateError};
 
 /// The prefix of every annotation and label of Evenkeel.
@@ -156,15 +156,11 @@ impl InvalidAnnotation {
     pub fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
         Self {
             key,
-            value: excerpt(value, EXCERPT),
+            value: excerpt(value, OF_VALUE),
             accepted,
         }
     }
 }
-
-/// Characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's
-/// note of 1 KiB, and all warnings of an admission together of 4.
-const EXCERPT: usize = 60;
 
 impl fmt::Display for InvalidAnnotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

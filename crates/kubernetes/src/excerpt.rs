@@ -3,6 +3,10 @@
 //! What a caller sent, or an error that quotes it, may be as long as the largest body. Wherever such a
 //! text is shown again (in an answer, a warning, a log line), only its beginning is.
 
+/// The characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's note of 1 KiB, and
+/// all warnings of an admission together of 4.
+pub const OF_VALUE: usize = 60;
+
 /// The first `most` characters of `text` on one line, with an ellipsis where more follow.
 #[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {

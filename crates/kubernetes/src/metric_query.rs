@@ -15,7 +15,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub use crate::metric_values::ValuesError;
 
-use crate::excerpt::excerpt;
+use crate::excerpt::{OF_VALUE, excerpt};
 use crate::json::ParseError;
 use crate::kinds::Kind;
 use crate::{metric_values, pod_metrics};
@@ -336,7 +336,7 @@ fn of_metric(metric: &MetricIdentifier) -> Result<String, QueryError> {
 /// One segment of a path, by the API server's own rule for names that become one.
 fn segment(name: &str) -> Result<String, QueryError> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '%']) {
-        return Err(QueryError::Name(excerpt(name, 60)));
+        return Err(QueryError::Name(excerpt(name, OF_VALUE)));
     }
     Ok(encoded(name))
 }

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::excerpt::{OF_VALUE, excerpt};
 use crate::json::{self, ParseError, list, null_is_default};
 
 /// The window of a value that does not tell one, as the HPA controller has it.
@@ -135,7 +136,7 @@ fn time(told: Option<Timestamp>, asked: Timestamp) -> Timestamp {
 fn thousandths(text: &str) -> Result<i64, ValuesError> {
     let quantity: Quantity = text
         .parse()
-        .map_err(|_| ValuesError::NoQuantity(crate::excerpt::excerpt(text, 60)))?;
+        .map_err(|_| ValuesError::NoQuantity(excerpt(text, OF_VALUE)))?;
     Ok(quantity.milli_value())
 }
 

@@ -13,7 +13,7 @@ use crate::metrics::aside::aside;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_core::scaling::signal::ObjectReference;
-use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::excerpt::{OF_VALUE, excerpt};
 use evenkeel_kubernetes::group_version::GroupVersion;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::{CustomNames, QueryError, ServedMetric};
@@ -27,9 +27,6 @@ const NAMES_HOLD: SignedDuration = SignedDuration::from_mins(10);
 /// The answers of more than some hundred Kilobytes that are read at once: each may be of four megabytes, and
 /// takes as much again while it is parsed.
 const LONG_AT_ONCE: usize = 4;
-
-/// The characters of a name that an error repeats.
-const TOLD: usize = 60;
 
 /// Signals from the API server.
 pub struct ServedSource {
@@ -104,7 +101,7 @@ impl ServedSource {
         if let Some(known) = self.known(now, |names| names.api_versions.get(group).cloned()) {
             return Ok(known);
         }
-        let unnamed = || QueryError::ApiVersion(excerpt(group, TOLD));
+        let unnamed = || QueryError::ApiVersion(excerpt(group, OF_VALUE));
         let base = GroupVersion::parse(&format!("{group}/v1")).ok_or_else(unnamed)?;
         let served: ApiGroup = self.discover(&format!("/apis/{}", base.group())).await?;
         let first = served.versions.first();
@@ -176,7 +173,7 @@ impl ServedSource {
             return Ok(kind.qualified());
         }
         let group_version = GroupVersion::parse(api_version)
-            .ok_or_else(|| QueryError::ApiVersion(excerpt(api_version, TOLD)))?;
+            .ok_or_else(|| QueryError::ApiVersion(excerpt(api_version, OF_VALUE)))?;
         let key = (group_version, kind.clone());
         if let Some(known) = self.known(now, |names| names.resources.get(&key).cloned()) {
             return Ok(known);
@@ -185,7 +182,7 @@ impl ServedSource {
         let mut resources = list.resources.into_iter();
         let found = resources.find(|one| one.kind == *kind && !one.name.contains('/'));
         let found = found.ok_or_else(|| MetricsError::NotServed {
-            excerpt: format!("the kind {} of {}", excerpt(kind, TOLD), key.0),
+            excerpt: format!("the kind {} of {}", excerpt(kind, OF_VALUE), key.0),
         })?;
         let name = key.0.qualified(&found.name);
         self.learn(|names| drop(names.resources.insert(key, name.clone())));

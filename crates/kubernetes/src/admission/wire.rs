@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::excerpt::excerpt;
+use crate::excerpt::{OF_VALUE, excerpt};
 
 /// A body that cannot be answered: there is no request in it whose UID an answer could carry.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +28,6 @@ pub enum WireError {
 
 /// Bytes of the longest UID that an answer repeats.
 const LONGEST_UID: usize = 128;
-
-/// Characters of a refused version that are repeated.
-const EXCERPT: usize = 60;
 
 impl WireError {
     /// The label of metrics.
@@ -99,8 +96,8 @@ impl<'a> Request<'a> {
         let review: Review<'a> = serde_json::from_slice(body)?;
         if review.api_version != "admission.k8s.io/v1" || review.kind != "AdmissionReview" {
             return Err(WireError::Version(
-                excerpt(&review.api_version, EXCERPT),
-                excerpt(&review.kind, EXCERPT),
+                excerpt(&review.api_version, OF_VALUE),
+                excerpt(&review.kind, OF_VALUE),
             ));
         }
         match review.request.uid.len() {

@@ -10,10 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{MOST_POINTS, PortraitData, SeriesPoint, TimeSeriesData};
-use crate::excerpt::excerpt;
-
-/// The characters of a damaged text that are repeated.
-const EXCERPT: usize = 60;
+use crate::excerpt::{OF_VALUE, excerpt};
 
 /// The most bytes of a series: several times what as many points take as a portrait may have.
 const LONGEST_SERIES: usize = 100 * MOST_POINTS;
@@ -76,13 +73,13 @@ pub fn read_result(data: &ResultData) -> Result<PortraitData, ResultError> {
     let missing = ResultError::Missing;
     let kind = kind.as_deref().ok_or(missing("type"))?.trim();
     if kind != "TimeSeries" {
-        return Err(ResultError::Type(excerpt(kind, EXCERPT)));
+        return Err(ResultError::Type(excerpt(kind, OF_VALUE)));
     }
     let expires = expire_time.as_deref();
     let expires = expires.ok_or(missing("expireTime"))?.trim();
     let expire_time: Timestamp = expires
         .parse()
-        .map_err(|_| ResultError::Time(excerpt(expires, EXCERPT)))?;
+        .map_err(|_| ResultError::Time(excerpt(expires, OF_VALUE)))?;
     let series = time_series.as_deref().ok_or(missing("timeSeries"))?;
     if series.len() > LONGEST_SERIES {
         let error = format!("is longer than {LONGEST_SERIES} bytes");
@@ -105,7 +102,7 @@ pub fn read_result(data: &ResultData) -> Result<PortraitData, ResultError> {
 }
 
 fn point(at: &str, replicas: &Value) -> Result<SeriesPoint, String> {
-    let refused = |what: &str, text: &str| format!("{:?} is no {what}", excerpt(text, EXCERPT));
+    let refused = |what: &str, text: &str| format!("{:?} is no {what}", excerpt(text, OF_VALUE));
     let timestamp = serde_json::from_str::<Value>(at.trim())
         .ok()
         .and_then(|at| whole(&at))

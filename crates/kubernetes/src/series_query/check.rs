@@ -8,10 +8,7 @@ use evenkeel_core::units::Resource;
 use evenkeel_label_selector::Selector;
 
 use super::{Choice, GroupKind, QueryKind, SeriesQuery, SeriesSubject, Usage, WorkloadReference};
-use crate::excerpt::excerpt;
-
-/// Characters of what is written that a refusal repeats.
-const REPEATED: usize = 60;
+use crate::excerpt::{OF_VALUE, excerpt};
 
 const LABEL: usize = 63;
 const SUBDOMAIN: usize = 253;
@@ -172,7 +169,7 @@ impl WrittenQuery {
             resource.filter(|resource| !of_container || *resource != Resource::NetworkIo);
         let resource = resource.ok_or_else(|| QueryFault::Value {
             field: "resource",
-            given: excerpt(&self.resource, REPEATED),
+            given: excerpt(&self.resource, OF_VALUE),
             accepted: if of_container {
                 "cpu, memory, diskIo or disk"
             } else {
@@ -258,7 +255,7 @@ fn subdomain(field: &'static str, text: &str, kind: QueryKind) -> Result<String,
 fn selector(field: &'static str, text: &str) -> Result<Selector, QueryFault> {
     let fault = |problem: String| QueryFault::Selector {
         field,
-        problem: excerpt(&problem, 2 * REPEATED),
+        problem: excerpt(&problem, 2 * OF_VALUE),
     };
     if text.len() > SELECTOR {
         return Err(fault(format!("longer than {SELECTOR} bytes")));
@@ -277,7 +274,7 @@ fn checked(
     }
     Err(QueryFault::Value {
         field,
-        given: excerpt(given, REPEATED),
+        given: excerpt(given, OF_VALUE),
         accepted,
     })
 }

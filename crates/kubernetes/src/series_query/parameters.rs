@@ -5,14 +5,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{QueryKind, RangeLimits, Refusal, SeriesQuery, SeriesRange, WrittenQuery};
-use crate::excerpt::excerpt;
+use crate::excerpt::{OF_VALUE, excerpt};
 
 /// The parameters, as a refusal names them.
 pub(super) const ACCEPTED: &str = "name, selector, group, kind, resource, container, readyPodsOnly, \
                                    metric, metricSelector, start, end, step";
-
-/// Characters of a value that a refusal repeats.
-const REPEATED: usize = 60;
 
 /// A question with the times that it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +40,7 @@ pub fn parse(
         if given.contains(&&**name) {
             return Err(Refusal::Parameter(format!(
                 "{} is given twice",
-                excerpt(name, REPEATED)
+                excerpt(name, OF_VALUE)
             )));
         }
         given.push(name);
@@ -64,7 +61,7 @@ pub fn parse(
                 continue;
             }
             other => {
-                let other = excerpt(other, REPEATED);
+                let other = excerpt(other, OF_VALUE);
                 return Err(Refusal::Parameter(format!(
                     "there is no parameter {other:?}; accepted: {ACCEPTED}"
                 )));
@@ -113,7 +110,7 @@ fn duration(text: &str) -> Result<SignedDuration, Refusal> {
 }
 
 fn wrong(field: &str, given: &str, accepted: &str) -> Refusal {
-    let given = excerpt(given, REPEATED);
+    let given = excerpt(given, OF_VALUE);
     Refusal::Parameter(format!("{field}: {given:?} is not accepted: {accepted}"))
 }
 

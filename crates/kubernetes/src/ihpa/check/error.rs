@@ -3,12 +3,9 @@
 use evenkeel_core::scaling::BoundsError;
 
 use crate::cron_hpa::CronHpaError;
-use crate::excerpt::excerpt;
+use crate::excerpt::{OF_VALUE, excerpt};
 use crate::portrait_data::PortraitDataError;
 use crate::replica_profile::ProfileBehaviorError;
-
-/// The characters of a refused text that are repeated.
-const EXCERPT: usize = 60;
 
 /// A spec that is not accepted, with the path of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +64,7 @@ pub enum Problem {
 impl Problem {
     pub(super) fn word(given: &str, accepted: &'static str) -> Self {
         Self::Word {
-            given: excerpt(given, EXCERPT),
+            given: excerpt(given, OF_VALUE),
             accepted,
         }
     }
