@@ -1,12 +1,13 @@
 //! Resources of running Pods, as kubelets allocate them: a change of the spec is granted where the node has
 //! room for its requests, deferred while it has not, and refused for good where it never can.
 //!
-//! What is granted is what the status shows; a Pod that waits goes on with what it has.
+//! What is granted is set aside at once, and the containers have it a moment later, when the runtime has given it
+//! to them: until then it is in progress. A Pod that waits goes on with what it has.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
@@ -15,16 +16,30 @@ use crate::objects::stamp;
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
 use evenkeel_core::units::{Amount, Quantity};
 
-/// What a Pod has, and what it waits for.
+/// The time that the runtime takes to give containers what was granted; the first round after it tells.
+const APPLYING: SignedDuration = SignedDuration::from_secs(1);
+
+/// The condition of a resize that waits.
+const PENDING: &str = "PodResizePending";
+
+/// The condition of a resize that was granted and that containers do not have yet.
+const IN_PROGRESS: &str = "PodResizeInProgress";
+
+/// `resources` by the names of the containers.
+type ByContainer = BTreeMap<String, Value>;
+
+/// What is set aside for a Pod, what it has, and what it waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Allocation {
-    /// `resources` by the names of the containers.
-    containers: BTreeMap<String, Value>,
-    /// The resize that is not done.
+    /// What is set aside.
+    containers: ByContainer,
+    /// The resize that is not granted.
     pending: Option<Pending>,
+    /// The resize that was granted and is not done.
+    applying: Option<Applying>,
 }
 
-/// A resize that is not done.
+/// A resize that is not granted.
 #[derive(Debug, Clone, PartialEq)]
 struct Pending {
     reason: &'static str,
@@ -32,61 +47,107 @@ struct Pending {
     since: Timestamp,
 }
 
+/// A resize that is in progress.
+#[derive(Debug, Clone, PartialEq)]
+struct Applying {
+    /// What the containers have until it is done.
+    has: ByContainer,
+    since: Timestamp,
+}
+
 impl Allocation {
-    /// `resources` of a container.
-    pub(super) fn of(&self, container: &str) -> Value {
-        self.containers
-            .get(container)
-            .cloned()
-            .unwrap_or_else(|| json!({}))
+    /// That of a Pod which has what it asks for.
+    fn settled(containers: ByContainer) -> Self {
+        Self {
+            containers,
+            pending: None,
+            applying: None,
+        }
     }
 
-    /// The requests of a container, as kubelet tells them beside its resources.
+    /// `resources` that a container has.
+    pub(super) fn of(&self, container: &str) -> Value {
+        let applying = self.applying.as_ref();
+        let has = applying.map_or(&self.containers, |applying| &applying.has);
+        resources(has, container)
+    }
+
+    /// The requests that are set aside for a container, as kubelet tells them beside its resources.
     pub(super) fn requests(&self, container: &str) -> Value {
-        let resources = self.of(container);
+        let resources = resources(&self.containers, container);
         resources
             .get("requests")
             .cloned()
             .unwrap_or_else(|| json!({}))
     }
 
-    /// The condition of a resize that waits; the directive that takes it away where none does.
-    pub(super) fn condition(&self) -> Value {
-        match &self.pending {
-            None => json!({"type": "PodResizePending", "$patch": "delete"}),
-            Some(Pending {
-                reason,
-                message,
-                since,
-            }) => json!({
-                "type": "PodResizePending", "status": "True", "reason": reason,
-                "message": message, "lastTransitionTime": stamp(*since),
-            }),
+    /// The conditions of a resize that waits and of one in progress; where there is none, the directive that takes
+    /// its condition away.
+    pub(super) fn conditions(&self) -> [Value; 2] {
+        let pending = self.pending.as_ref().map(|pending| {
+            json!({
+                "type": PENDING, "status": "True", "reason": pending.reason,
+                "message": pending.message, "lastTransitionTime": stamp(pending.since),
+            })
+        });
+        let applying = self.applying.as_ref().map(|applying| {
+            json!({
+                "type": IN_PROGRESS, "status": "True", "lastTransitionTime": stamp(applying.since),
+            })
+        });
+        [(PENDING, pending), (IN_PROGRESS, applying)]
+            .map(|(kind, told)| told.unwrap_or_else(|| json!({"type": kind, "$patch": "delete"})))
+    }
+
+    /// True where it neither waits nor is in progress.
+    fn is_settled(&self) -> bool {
+        self.pending.is_none() && self.applying.is_none()
+    }
+
+    /// The same at a later time: what has been in progress for long enough is done.
+    fn later(&self, now: Timestamp) -> Self {
+        let applying = self.applying.clone();
+        Self {
+            applying: applying.filter(|one| now.duration_since(one.since) < APPLYING),
+            ..self.clone()
+        }
+    }
+
+    /// The same where nothing waits any more.
+    fn without_pending(self) -> Self {
+        Self {
+            pending: None,
+            ..self
         }
     }
 
     /// The same while a change of it waits.
-    fn waiting(&self, reason: &'static str, resource: TunedResource, now: Timestamp) -> Self {
-        let since = self
+    fn waiting(self, reason: &'static str, resource: TunedResource, now: Timestamp) -> Self {
+        let before = self
             .pending
             .as_ref()
             .filter(|pending| pending.reason == reason);
+        let since = before.map_or(now, |pending| pending.since);
         Self {
-            containers: self.containers.clone(),
             pending: Some(Pending {
                 reason,
                 message: format!("Node didn't have enough resource: {resource}"),
-                since: since.map_or(now, |pending| pending.since),
+                since,
             }),
+            ..self
         }
     }
 
-    fn requested(&self) -> CpuMemory<Amount> {
-        CpuMemory::from_fn(|resource| {
-            let all = self.containers.values();
-            all.map(|resources| amount(&resources["requests"], resource))
-                .sum()
-        })
+    /// The same once other resources are granted: the containers go on with what they have for a while.
+    fn granted(self, containers: ByContainer, now: Timestamp) -> Self {
+        let has = self
+            .applying
+            .map_or(self.containers, |applying| applying.has);
+        Self {
+            containers,
+            pending: None,
+            applying: Some(Applying { has, since: now }),
+        }
     }
 }
 
@@ -111,60 +172,65 @@ impl Allocations {
     /// room for anything.
     pub(super) fn look(&mut self, pod: &Pod, on: Place<'_>, now: Timestamp) -> Arc<Allocation> {
         let uid = pod.uid().unwrap_or_default();
-        let Place { name, node } = on;
-        let name = name.to_owned();
-        let asked = Allocation {
-            containers: asked(pod),
-            pending: None,
-        };
-        let Some((_, has)) = self.0.get(&uid) else {
+        let asked = asked(pod);
+        let next = match self.0.get(&uid) {
             // It has been placed by what it asks for.
-            return self.grant(uid, name, asked);
+            None => Allocation::settled(asked),
+            Some((_, has)) if has.is_settled() && has.containers == asked => {
+                return Arc::clone(has);
+            }
+            Some((_, has)) if has.containers == asked => has.later(now).without_pending(),
+            Some((_, has)) => match self.lacking(&uid, has, &asked, on) {
+                Some((reason, resource)) => has.later(now).waiting(reason, resource, now),
+                None => has.later(now).granted(asked, now),
+            },
         };
-        if has.containers == asked.containers {
-            let settled = has.pending.is_none();
-            return if settled {
-                Arc::clone(has)
-            } else {
-                self.grant(uid, name, asked)
-            };
-        }
-        let others = self
-            .0
-            .iter()
-            .filter(|(other, (on, _))| *on == name && **other != uid);
-        let taken: Vec<CpuMemory<Amount>> = others
-            .map(|(_, (_, allocation))| allocation.requested())
-            .collect();
-        let wants = asked.requested();
-        let has = Arc::clone(has);
-        for resource in TunedResource::ALL {
-            let Some(can) = node.and_then(|node| allocatable(node, resource)) else {
-                continue;
-            };
-            let taken: Amount = taken.iter().map(|one| one[resource]).sum();
-            let grows = wants[resource] > has.requested()[resource];
-            let reason = if wants[resource] > can {
-                "Infeasible"
-            } else if grows && wants[resource].saturating_add(taken) > can {
-                "Deferred"
-            } else {
-                continue;
-            };
-            let waiting = has.waiting(reason, resource, now);
-            return self.grant(uid, name, waiting);
-        }
-        self.grant(uid, name, asked)
+        let next = Arc::new(next);
+        self.0.insert(uid, (on.name.to_owned(), Arc::clone(&next)));
+        next
     }
 
-    fn grant(&mut self, uid: String, node: String, allocation: Allocation) -> Arc<Allocation> {
-        let allocation = Arc::new(allocation);
-        self.0.insert(uid, (node, Arc::clone(&allocation)));
-        allocation
+    /// What a node lacks for what a Pod asks for, and the reason that follows for it.
+    fn lacking(
+        &self,
+        uid: &str,
+        has: &Allocation,
+        asked: &ByContainer,
+        on: Place<'_>,
+    ) -> Option<(&'static str, TunedResource)> {
+        let others = self.0.iter();
+        let others = others.filter(|(other, (node, _))| *node == *on.name && **other != *uid);
+        let taken: Vec<CpuMemory<Amount>> = others
+            .map(|(_, (_, allocation))| requested(&allocation.containers))
+            .collect();
+        let (has, wants) = (requested(&has.containers), requested(asked));
+        TunedResource::ALL.into_iter().find_map(|resource| {
+            let can = on.node.and_then(|node| allocatable(node, resource))?;
+            let taken: Amount = taken.iter().map(|one| one[resource]).sum();
+            let grows = wants[resource] > has[resource];
+            if wants[resource] > can {
+                Some(("Infeasible", resource))
+            } else if grows && wants[resource].saturating_add(taken) > can {
+                Some(("Deferred", resource))
+            } else {
+                None
+            }
+        })
     }
 }
 
-fn asked(pod: &Pod) -> BTreeMap<String, Value> {
+fn resources(all: &ByContainer, container: &str) -> Value {
+    all.get(container).cloned().unwrap_or_else(|| json!({}))
+}
+
+fn requested(all: &ByContainer) -> CpuMemory<Amount> {
+    CpuMemory::from_fn(|resource| {
+        let requests = all.values().map(|resources| &resources["requests"]);
+        requests.map(|requests| amount(requests, resource)).sum()
+    })
+}
+
+fn asked(pod: &Pod) -> ByContainer {
     let containers = pod.spec.iter().flat_map(|spec| {
         let init = spec.init_containers.iter().flatten();
         let sidecars = init.filter(|one| one.restart_policy.as_deref() == Some("Always"));
@@ -232,15 +298,72 @@ mod tests {
         ] {
             let found = all.look(&pod("web", request, "4"), on, at(10));
             assert_eq!(cpu(&found), has, "{request}");
-            let condition = found.condition();
-            assert_eq!(condition["reason"].as_str(), reason, "{request}");
+            let [pending, _] = found.conditions();
+            assert_eq!(pending["reason"].as_str(), reason, "{request}");
         }
         // It waits from when it first did, and gets what it asks for once another goes.
         all.look(&pod("web", "1500m", "4"), on, at(20));
         let found = all.look(&pod("web", "1500m", "4"), on, at(30));
-        assert_eq!(found.condition()["lastTransitionTime"], stamp(at(20)));
+        let [pending, _] = found.conditions();
+        assert_eq!(pending["lastTransitionTime"], stamp(at(20)));
         all.retain(&HashSet::from(["web"]));
         let found = all.look(&pod("web", "1500m", "4"), on, at(40));
         assert_eq!(cpu(&found), "1500m");
+    }
+
+    #[test]
+    fn containers_have_a_moment_later_what_was_set_aside_for_them() {
+        let on = Place {
+            name: "a",
+            node: None,
+        };
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let mut all = Allocations::default();
+        all.look(&pod("web", "500m", "1"), on, at(0));
+        for (request, millis, has, in_progress) in [
+            ("500m", 0, "500m", None),
+            ("800m", 5000, "500m", Some(5000)),
+            ("800m", 5900, "500m", Some(5000)),
+            ("800m", 6000, "800m", None),
+            // One that comes on the way begins anew, with what the containers still have.
+            ("600m", 7000, "800m", Some(7000)),
+            ("700m", 7500, "800m", Some(7500)),
+            ("700m", 8000, "800m", Some(7500)),
+            ("700m", 9000, "700m", None),
+        ] {
+            let found = all.look(&pod("web", request, "1"), on, at(millis));
+            assert_eq!(found.requests("app")["cpu"], request, "{millis}");
+            assert_eq!(found.of("app")["requests"]["cpu"], has, "{millis}");
+            let [pending, progress] = found.conditions();
+            assert_eq!(pending["$patch"], "delete", "{millis}");
+            let since = in_progress.map(|since| stamp(at(since)));
+            assert_eq!(progress["status"] == "True", since.is_some(), "{millis}");
+            assert_eq!(progress["lastTransitionTime"].as_str(), since.as_deref());
+        }
+    }
+
+    #[test]
+    fn what_is_in_progress_goes_on_beside_a_change_that_waits() {
+        let node = json!({"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "1"}}});
+        let node: Node = serde_json::from_value(node).unwrap();
+        let on = Place {
+            name: "a",
+            node: Some(&node),
+        };
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut all = Allocations::default();
+        all.look(&pod("web", "500m", "4"), on, at(0));
+        all.look(&pod("web", "800m", "4"), on, at(10));
+        let infeasible = pod("web", "2", "4");
+        let found = all.look(&infeasible, on, at(10));
+        let [pending, progress] = found.conditions();
+        assert_eq!(pending["reason"], "Infeasible");
+        assert_eq!(progress["status"], "True");
+        assert_eq!(found.of("app")["requests"]["cpu"], "500m");
+        let found = all.look(&infeasible, on, at(11));
+        let [pending, progress] = found.conditions();
+        assert_eq!(pending["reason"], "Infeasible");
+        assert_eq!(progress["$patch"], "delete");
+        assert_eq!(found.of("app")["requests"]["cpu"], "800m");
     }
 }

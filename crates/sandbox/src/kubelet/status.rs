@@ -88,6 +88,7 @@ pub(super) fn status(
         let since = before.and_then(|before| before.last_transition_time.as_ref());
         whole["lastTransitionTime"] = since.map_or_else(|| stamp(now).into(), |since| json!(since));
     }
+    let [pending, applying] = allocation.conditions();
     json!({"status": {
         "phase": if running { "Running" } else { "Pending" },
         "hostIP": "127.0.0.1",
@@ -98,7 +99,8 @@ pub(super) fn status(
             told("Initialized", true),
             whole,
             told("ContainersReady", ready),
-            allocation.condition(),
+            pending,
+            applying,
         ],
         "containerStatuses": containers,
     }})
