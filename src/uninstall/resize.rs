@@ -19,9 +19,9 @@ const TRIES: usize = 8;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The resources of a Pod as it is read; `None` for one that has ended or goes.
-fn resizable(pod: &ListedPod) -> Option<ResizablePod> {
-    let pod: Pod = serde_json::from_value(json!(pod)).ok()?;
-    ResizablePod::of(&pod)
+fn read(pod: &ListedPod) -> serde_json::Result<Option<ResizablePod>> {
+    let pod: Pod = serde_json::from_value(json!(pod))?;
+    Ok(ResizablePod::of(&pod))
 }
 
 /// Puts the resources of a Pod back, as far as they still are to be.
@@ -39,7 +39,8 @@ pub async fn put_resources_back(
     for _ in 0..TRIES {
         let now = api.get_opt(name).await;
         let now = now.map_err(|error| error.to_string())?;
-        let Some(pod) = now.as_ref().and_then(resizable) else {
+        let pod = now.as_ref().map(read).transpose();
+        let Some(pod) = pod.map_err(|error| error.to_string())?.flatten() else {
             return Ok(());
         };
         let write = put_back(&pod, rules, Purpose::Restore);
@@ -48,13 +49,13 @@ pub async fn put_resources_back(
         };
         match send(client, &write.target, &write.operation).await {
             Ok(()) => {}
-            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
-            Err(kube::Error::Api(status)) if is_lost_race(&status) => {
+            // Not found is a Pod that is gone, or an API server that resizes none: the next look tells which.
+            Err(kube::Error::Api(status)) if status.code == 404 || is_lost_race(&status) => {
                 last = status.message;
                 tokio::time::sleep(PAUSE).await;
             }
             Err(error) => return Err(error.to_string()),
         }
     }
-    Err(format!("somebody else was faster {TRIES} times: {last}"))
+    Err(format!("it was not written in {TRIES} tries: {last}"))
 }

@@ -325,12 +325,12 @@ pub fn put_back(
     Err(Refusal::MemoryLimitStays(left.unwrap_or_default()))
 }
 
-/// The record of a Pod that does not ask yet for what it was made with, and still could.
+/// The record of a Pod that does not ask yet for what it was made with. What stands against asking for it now may
+/// be gone in a minute: a Pod owes it for as long as it is there.
 #[must_use]
 pub fn owed(pod: &ResizablePod) -> Option<&ResizeRecord> {
     let record = pod.record.as_ref()?.as_ref().ok()?;
-    let is_owed = is_owed(record, pod) && pod.obstacle.is_none();
-    is_owed.then_some(record)
+    is_owed(record, pod).then_some(record)
 }
 
 /// True where a Pod asks for something else than it was made with, by nobody's will but the record's.

@@ -284,10 +284,13 @@ fn shut(object: &Value, now: Timestamp) -> Option<Shut> {
     })
 }
 
-/// True for a Pod whose resources are still to be put back, which its record alone tells how.
+/// True for a Pod whose resources are still to be put back, which its record alone tells how; of one that cannot
+/// be read nobody knows that they are.
 fn is_owed_resources(object: &Value) -> bool {
-    let pod = Pod::deserialize(object).ok();
-    let pod = pod.as_ref().and_then(ResizablePod::of);
+    let Ok(pod) = Pod::deserialize(object) else {
+        return true;
+    };
+    let pod = ResizablePod::of(&pod);
     pod.as_ref().and_then(resize::owed).is_some()
 }
 
@@ -397,6 +400,39 @@ mod tests {
             assert_eq!(pod["metadata"]["labels"], json!({}), "{asked}");
             let has = pod["metadata"]["annotations"][RESIZED].is_string();
             assert_eq!(has, is_kept, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_record_stays_while_what_it_tells_cannot_be_put_back() {
+        let now: Timestamp = "2026-11-25T12:00:00Z".parse().unwrap();
+        let of = |cpu: &str| json!({"web": {"requests": {"cpu": cpu}}});
+        let record = json!({"by": "tuning", "original": of("1"), "from": of("1"), "to": of("500m"),
+            "at": "2026-11-25T11:00:00Z"});
+        let resources = json!({"requests": {"cpu": "500m"}});
+        let told = json!([{"name": "web", "resources": resources}]);
+        for (phase, statuses, is_kept) in [
+            ("Running", told.clone(), true),
+            ("Pending", told.clone(), true),
+            ("Unknown", told.clone(), true),
+            // Its node does not tell what its containers have.
+            ("Running", json!([{"name": "web"}]), true),
+            ("Running", json!("damaged"), true),
+            ("Failed", told, false),
+        ] {
+            let pod = json!({
+                "metadata": {"name": "p", "uid": "u", "annotations": {RESIZED: record.to_string()},
+                    "managedFields": written_by(MANAGER)},
+                "spec": {"nodeName": "a", "containers": [{"name": "web", "resources": resources}]},
+                "status": {"phase": phase, "containerStatuses": statuses},
+            });
+            for extent in [Extent::All, Extent::Abandoned] {
+                let patch = patch(Kind::Pod, &pod, extent, now).unwrap().unwrap();
+                let mut after = pod.clone();
+                apply(&mut after, &patch).unwrap();
+                let has = after["metadata"]["annotations"][RESIZED].is_string();
+                assert_eq!(has, is_kept, "{extent:?} {pod}");
+            }
         }
     }
 
