@@ -14,6 +14,7 @@ mod lasting;
 mod mode;
 mod quiet;
 mod samples;
+mod standby;
 mod step;
 mod target;
 
@@ -25,6 +26,7 @@ pub use lasting::{History, Lasting, Percentiles, lasting};
 pub use mode::{Mode, UnknownMode};
 pub use quiet::Quiet;
 pub use samples::{SAMPLES, Samples, Window};
+pub use standby::StandbyRequest;
 pub use target::{AT_LIMIT, Elasticity, ElasticityError, STEADY, Trend, target};
 
 #[cfg(test)]

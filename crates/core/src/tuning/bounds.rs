@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::cpu_memory::TunedResource;
 use crate::units::Amount;
 
 /// What a limit stays above the highest sample, in hundredths of it.
@@ -159,6 +160,14 @@ impl Ends {
     /// The highest amount within the ends.
     pub(super) fn highest(&self) -> Option<Amount> {
         self.most.map(|(most, _)| most)
+    }
+}
+
+/// The least that the highest use of a resource leaves, with the bound that it is.
+pub(super) fn above_use(resource: TunedResource, used: Amount) -> (Amount, Bound) {
+    match resource {
+        TunedResource::Cpu => (above(used, ABOVE_SAMPLE), Bound::HighestSample),
+        TunedResource::Memory => (above(used, ABOVE_HELD), Bound::WorkingSet),
     }
 }
 

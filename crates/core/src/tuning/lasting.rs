@@ -5,7 +5,7 @@
 //! whatever hour. So the highest counts, and what the kernel held against the container raises it: of one
 //! that was throttled or killed nobody saw what it wanted.
 
-use super::bounds::{ABOVE_HELD, ABOVE_SAMPLE, Bound, Ends, Range, above};
+use super::bounds::{Bound, Ends, Range, above_use};
 use super::cpu_memory::TunedResource;
 use super::decide::Values;
 use super::samples::SAMPLES;
@@ -111,11 +111,8 @@ fn limit(
         return (Some(current), None);
     }
     let mut ends = Ends::default();
-    let (margin, bound) = match history.resource {
-        TunedResource::Cpu => (ABOVE_SAMPLE, Bound::HighestSample),
-        TunedResource::Memory => (ABOVE_HELD, Bound::WorkingSet),
-    };
-    ends.at_least(above(used.peak, margin), bound);
+    let (least, bound) = above_use(history.resource, used.peak);
+    ends.at_least(least, bound);
     if history.throttled.is_some_and(|share| share > THROTTLED) {
         reasons.push("it was throttled, so that what it wanted was more than what it used");
         ends.at_least(scaled(current, 1.0 + elasticity.get()), Bound::Throttled);

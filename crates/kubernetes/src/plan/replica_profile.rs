@@ -20,6 +20,7 @@ use super::scale::set_replicas;
 use super::write::Write;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
+use crate::tuning_policy::TuningPolicy;
 use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
 
@@ -27,6 +28,7 @@ pub use give_backs::GiveBacks;
 use pods::Member;
 pub use problem::ProfileProblem;
 pub use profiled::{Context, ProfileMemory, Profiled};
+use standby::Lowering;
 pub use writes::{bring_online, release};
 
 /// What a round comes to for one profile.
@@ -75,7 +77,8 @@ pub fn plan(
     };
     if let Ok((accepted, plan)) = &decided {
         outcome.writes = changes(accepted.workload, &members, plan);
-        outcome.writes.extend(resizes(profiled, context.now));
+        let resizes = resizes(profiled, accepted.workload, context.now);
+        outcome.writes.extend(resizes);
     }
     let told = events::Telling {
         profiled,
@@ -115,11 +118,16 @@ fn changes(workload: &Workload, members: &[Member], plan: &ProfilePlan) -> Vec<W
 }
 
 /// The writes that bring the resources of Pods in line with their states.
-fn resizes(profiled: &Profiled, now: Timestamp) -> Vec<Write> {
+fn resizes(profiled: &Profiled, workload: &Workload, now: Timestamp) -> Vec<Write> {
+    let (policy, _) = TuningPolicy::parse(&workload.metadata.annotations);
     let pods = profiled.gated.iter();
     let writes = pods.filter_map(|pod| {
         let used = profiled.used.get(pod.uid());
-        standby::write(pod, pod.state(), used, now)
+        let lowering = used.map(|used| Lowering {
+            used,
+            policy: &policy,
+        });
+        standby::write(pod, pod.state(), lowering, now)
     });
     writes.collect()
 }

@@ -1,4 +1,5 @@
-//! Pods that stand by hold less: half of what they ask for, and never less than they use and a little more.
+//! Pods that stand by hold less: half of what they ask for, and never less than they use and a little more, or than
+//! their owner allows.
 //!
 //! What frees a node are requests; limits stay, but in Pods of the class Guaranteed, where both are one and the
 //! cpu alone is lowered: a memory limit below what is used would be the Pod's end. Before it takes traffic again a
@@ -10,10 +11,11 @@ use crate::plan::resize::{self, Rules};
 use crate::plan::write::{Purpose, Write};
 use crate::pod::Pod;
 use crate::qos_class::QosClass;
-use crate::resizable_pod::{ContainerPlace, ResizablePod, ResizePhase};
+use crate::resizable_pod::{ContainerPlace, ResizableContainer, ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, Resizer};
+use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
-use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, StandbyRequest, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
 /// Nothing is restarted for it, and no memory limit lowered.
@@ -22,14 +24,14 @@ const RULES: Rules = Rules {
     may_lower_memory_limits: false,
 };
 
-/// The least part of a request that a resize leaves.
-const LEAST_PART: f64 = 0.5;
-
-/// What a container needs above what it uses: of cpu, and of memory, of which a little more may be wanted at once.
-const ABOVE_USE: CpuMemory<f64> = CpuMemory {
-    cpu: 1.05,
-    memory: 1.1,
-};
+/// What the requests of a Pod that stands by are lowered by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lowering<'a> {
+    /// What it uses.
+    pub(super) used: &'a CpuMemory<Amount>,
+    /// What the owner of its workload allows.
+    pub(super) policy: &'a TuningPolicy,
+}
 
 /// The resources of a Pod beside those that it was made with.
 pub(super) fn resources(pod: &Pod) -> PodResources {
@@ -56,7 +58,7 @@ pub(super) fn resources(pod: &Pod) -> PodResources {
 pub(super) fn write(
     pod: &Pod,
     state: PodState,
-    used: Option<&CpuMemory<Amount>>,
+    lowering: Option<Lowering<'_>>,
     now: Timestamp,
 ) -> Option<Write> {
     let pod = ResizablePod::of(pod)?;
@@ -77,7 +79,7 @@ pub(super) fn write(
             resize::resize(&pod, &record.to, RULES, Purpose::Resize).unwrap_or(None)
         }
         Ok(None) => {
-            let wanted = lowered(&pod, used?);
+            let wanted = lowered(&pod, lowering?);
             let changes = resize::check(&pod, &wanted, RULES).ok()?;
             if changes.is_empty() {
                 return None;
@@ -89,49 +91,49 @@ pub(super) fn write(
 }
 
 /// What the containers of a Pod hold while it stands by.
-fn lowered(pod: &ResizablePod, used: &CpuMemory<Amount>) -> ContainerValues {
+fn lowered(pod: &ResizablePod, lowering: Lowering<'_>) -> ContainerValues {
     let is_guaranteed = pod.class() == QosClass::Guaranteed;
-    let parts = CpuMemory::from_fn(|resource| part(pod, resource, used));
-    let lowered = pod.containers.iter().filter_map(|container| {
-        if matches!(container.place, ContainerPlace::Init(_)) {
-            return None;
-        }
+    // What has run before the others uses nothing any more.
+    let runs = |one: &&ResizableContainer| !matches!(one.place, ContainerPlace::Init(_));
+    let containers: Vec<&ResizableContainer> = pod.containers.iter().filter(runs).collect();
+    let of_pod = CpuMemory::from_fn(|resource| {
+        let all = containers.iter();
+        let requests = all.filter_map(|one| one.values[resource].request);
+        requests.sum::<Amount>()
+    });
+    let lowered = containers.iter().map(|container| {
         let values = CpuMemory::from_fn(|resource| {
             let values = container.values[resource];
-            let share =
-                |amount: Amount| Amount::from_f64((amount.as_f64() * parts[resource]).ceil());
             let is_both = is_guaranteed && resource == TunedResource::Cpu;
             if is_guaranteed && !is_both {
                 return values;
             }
-            let request = values.request.map(share);
+            let standby = |request: Amount| StandbyRequest {
+                resource,
+                request,
+                of_pod: of_pod[resource],
+                used: lowering.used[resource],
+                allowed: lowering.policy.allowed(&container.name, resource),
+            };
+            let request = values.request.map(|request| standby(request).lowered());
             Values {
                 request,
                 limit: if is_both { request } else { values.limit },
             }
         });
-        Some((container.name.clone(), values))
+        (container.name.clone(), values)
     });
     lowered.collect()
 }
 
-/// The part of its requests that a Pod keeps of a resource.
-fn part(pod: &ResizablePod, resource: TunedResource, used: &CpuMemory<Amount>) -> f64 {
-    let requests = pod.containers.iter();
-    let requests = requests.filter_map(|container| container.values[resource].request);
-    let requested: f64 = requests.map(Amount::as_f64).sum();
-    if requested <= 0.0 {
-        return 1.0;
-    }
-    let needed = used[resource].as_f64() * ABOVE_USE[resource] / requested;
-    needed.clamp(LEAST_PART, 1.0)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::annotations::MIN_ALLOWED;
     use crate::managed_fields::MANAGER;
     use crate::plan::conditional::apply;
     use crate::plan::write::Operation;
@@ -165,8 +167,19 @@ mod tests {
 
     /// Makes writes until none is due, as the API server and kubelet do; gives their targets.
     fn play(pod: &mut Value, state: PodState, used: &CpuMemory<Amount>) -> Vec<String> {
+        play_within(pod, state, used, &TuningPolicy::default())
+    }
+
+    /// The same where the owner has said what is allowed.
+    fn play_within(
+        pod: &mut Value,
+        state: PodState,
+        used: &CpuMemory<Amount>,
+        policy: &TuningPolicy,
+    ) -> Vec<String> {
+        let lowering = Some(Lowering { used, policy });
         let mut targets = Vec::new();
-        while let Some(write) = super::write(&read(pod), state, Some(used), now()) {
+        while let Some(write) = super::write(&read(pod), state, lowering, now()) {
             targets.push(write.target.to_string());
             let Operation::Conditional(patch) = &write.operation else {
                 panic!("{write:?}");
@@ -235,6 +248,22 @@ mod tests {
     }
 
     #[test]
+    fn the_least_that_an_owner_allows_is_left_and_what_init_containers_asked_for_is_no_part_of_it()
+    {
+        let mut pod = written(&json!({"requests": {"cpu": "1", "memory": "511Mi"}}));
+        let init =
+            json!({"name": "init", "resources": {"requests": {"cpu": "8", "memory": "8Gi"}}});
+        pod["spec"]["initContainers"] = json!([init]);
+        let allowed = (MIN_ALLOWED.to_owned(), "cpu=700m".to_owned());
+        let (policy, invalid) = TuningPolicy::parse(&BTreeMap::from([allowed]));
+        assert!(invalid.is_empty());
+        play_within(&mut pod, PodState::Standby, &used(20, 300), &policy);
+        let held = &pod["spec"]["containers"][0]["resources"];
+        assert_eq!(held["requests"], json!({"cpu": "700m", "memory": "330Mi"}));
+        assert_eq!(pod["spec"]["initContainers"], json!([init]));
+    }
+
+    #[test]
     fn a_pod_whose_node_has_no_room_is_withheld_and_one_without_requests_is_left_alone() {
         let asked = json!({"requests": {"cpu": "1"}});
         let mut pod = written(&asked);
@@ -263,11 +292,9 @@ mod tests {
         pod["status"]["containerStatuses"][0]["resources"] = held;
         assert_eq!(play(&mut pod, PodState::Cutoff, &idle), ["pods shop/web-1"]);
         assert_eq!(resources(&read(&pod)), PodResources::Full);
-        let best_effort = read(&written(&json!({})));
-        assert_eq!(
-            super::write(&best_effort, PodState::Standby, Some(&idle), now()),
-            None
-        );
+        let best_effort = written(&json!({}));
+        assert!(play(&mut best_effort.clone(), PodState::Standby, &idle).is_empty());
+        let best_effort = read(&best_effort);
         assert_eq!(resources(&best_effort), PodResources::Full);
     }
 }
