@@ -17,8 +17,8 @@ use super::turns::is_due;
 use super::workloads::{WorkloadId, id_of};
 use crate::cluster::ClusterState;
 use crate::controller::scaling::BoardEntry;
-use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::NodeState;
+use evenkeel_core::placement::{Policy, headroom};
 use evenkeel_core::tuning::{
     Bounds, Container, CpuMemory, Decision, Mode, Samples, TunedResource, Unchanged, Values, decide,
 };
@@ -164,14 +164,9 @@ impl Deciding {
             OptIn::In(policy) => policy.headroom,
             OptIn::Unknown | OptIn::Out => None,
         };
-        let headroom = own.unwrap_or(self.policy.headroom).get();
-        let load = node.ahead();
+        let left = headroom::left(&node.ahead(), own.unwrap_or(self.policy.headroom));
         Left {
-            headroom: CpuMemory::from_fn(|resource| {
-                let capacity = load.capacity[resource.resource()]?;
-                let line = Amount::new(floor(capacity.as_f64() * headroom));
-                Some(line.saturating_sub(load.load[resource.resource()]))
-            }),
+            headroom: CpuMemory::from_fn(|resource| left[resource.resource()]),
             unrequested: CpuMemory::from_fn(|resource| {
                 let of = resource.resource();
                 let allocatable = node.detail.allocatable[of]?;
@@ -324,9 +319,4 @@ fn working_set(resource: TunedResource, samples: Option<&Samples>) -> Option<Amo
         TunedResource::Cpu => None,
         TunedResource::Memory => samples.map(Samples::newest),
     }
-}
-
-/// The largest whole number that is not above `value`.
-fn floor(value: f64) -> u64 {
-    Amount::from_f64(value.floor()).get()
 }

@@ -43,6 +43,16 @@ impl Term {
             fits: !pressed && limit.is_none_or(|limit| demand.as_f64() + load.as_f64() < limit),
         }
     }
+
+    /// The most that may be demanded: the largest whole number that stays below the limit together with the load.
+    fn left(self) -> Option<Amount> {
+        if self.pressed {
+            return Some(Amount::ZERO);
+        }
+        let line = Amount::from_f64(self.limit?.ceil());
+        let below = line.saturating_sub(Amount::new(1));
+        Some(below.saturating_sub(self.load))
+    }
 }
 
 /// True where `R + N < h T` holds for every resource of known capacity (`[CLBP]` (4.1)).
@@ -76,6 +86,13 @@ pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Re
             node.is_pressed(resource),
         )
     })
+}
+
+/// What of each resource may be demanded with its term of `[CLBP]` (4.1) still true, and nothing where that is not
+/// true as it is; `None` where the resource takes no part.
+#[must_use]
+pub fn left(node: &NodeLoad, headroom: Ratio) -> Resources<Option<Amount>> {
+    terms(&Resources::default(), node, headroom).map(Term::left)
 }
 
 /// (R + N) / T of the fullest resource once the Pod is there, by which the least loaded nodes are
@@ -135,6 +152,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_ends_below_the_limit() {
+        for (capacity, load, least) in [
+            (1000, 700, 99),
+            (1000, 799, 0),
+            (1000, 800, 0),
+            (1000, 900, 0),
+            // Four fifths of 1001 are 800.8.
+            (1001, 700, 100),
+            (0, 0, 0),
+        ] {
+            let found = left(&node(capacity, load), H());
+            assert_eq!(found, all(least).map(Some), "{load} of {capacity}");
+        }
+        assert_eq!(left(&NodeLoad::default(), H()), Resources::default());
+    }
+
+    #[test]
     fn only_known_capacities_take_part_and_one_is_enough_to_refuse() {
         for resource in Resource::ALL {
             let mut crowded = node(1000, 100);
@@ -158,6 +192,9 @@ mod tests {
         assert_eq!(refusing(&all(0), &pressed, H()), refused);
         let term = terms(&all(0), &pressed, H())[Resource::DiskIo];
         assert!(term.pressed && !term.fits && term.limit.is_none());
+        let left = left(&pressed, H());
+        assert_eq!(left[Resource::DiskIo], Some(Amount::ZERO));
+        assert_eq!(left[Resource::Cpu], Some(Amount::new(699)));
         assert_eq!(fullest(&all(0), &pressed), Some(1.0));
     }
 
@@ -210,6 +247,23 @@ mod tests {
             let resource = Resource::ALL[at];
             fuller.load[resource] = node.load[resource].saturating_add(Amount::new(more));
             prop_assert!(fits(&demand, &node, h) || !fits(&demand, &fuller, h));
+        }
+
+        #[test]
+        fn what_is_left_fits_and_one_more_does_not((_, node, h) in arbitrary(), at in 0_usize..5) {
+            let resource = Resource::ALL[at];
+            let fits = |demand: Amount| {
+                let mut demands = all(0);
+                demands[resource] = demand;
+                terms(&demands, &node, h)[resource].fits
+            };
+            match left(&node, h)[resource] {
+                Some(left) => {
+                    prop_assert!(fits(left) || left == Amount::ZERO);
+                    prop_assert!(!fits(left.saturating_add(Amount::new(1))));
+                }
+                None => prop_assert!(fits(Amount::new(u64::MAX))),
+            }
         }
 
         #[test]
