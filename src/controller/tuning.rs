@@ -12,9 +12,7 @@ mod in_time;
 mod limits;
 mod memory;
 mod metrics;
-mod room;
 mod settings;
-mod turns;
 mod workloads;
 
 use std::collections::{BTreeSet, HashMap};

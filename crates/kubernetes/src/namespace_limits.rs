@@ -11,7 +11,7 @@ use crate::json::{list, null_is_default};
 use crate::resizable_pod::ResizablePod;
 use crate::resize_record::ContainerValues;
 use crate::resource_list::ResourceList;
-use evenkeel_core::tuning::{CpuMemory, Range, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, Range, Room, TunedResource, Values};
 use evenkeel_core::units::Amount;
 
 /// A LimitRange, cut down to what a resize is held to.
@@ -63,10 +63,8 @@ struct QuotaStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamespaceLimits {
     ranges: Vec<LimitRangeItem>,
-    /// The amounts by which limits may grow.
-    pub quota_limits: CpuMemory<Option<Amount>>,
-    /// The amounts by which requests may grow.
-    pub quota_requests: CpuMemory<Option<Amount>>,
+    /// What its quotas leave.
+    pub quotas: Room,
 }
 
 impl NamespaceLimits {
@@ -85,8 +83,10 @@ impl NamespaceLimits {
                 .into_iter()
                 .flat_map(|range| range.spec.limits)
                 .collect(),
-            quota_limits: left(&["limits."]),
-            quota_requests: left(&["requests.", ""]),
+            quotas: Room {
+                limits: left(&["limits."]),
+                requests: left(&["requests.", ""]),
+            },
         }
     }
 
@@ -233,10 +233,10 @@ mod tests {
             ),
             quota(json!({"cpu": "1"}), json!({"cpu": "2"})),
         ];
-        let limits = NamespaceLimits::of(Vec::new(), &quotas);
-        assert_eq!(limits.quota_limits.cpu, Some(Amount::new(500)));
-        assert_eq!(limits.quota_limits.memory, None);
-        assert_eq!(limits.quota_requests.cpu, Some(Amount::ZERO));
-        assert_eq!(limits.quota_requests.memory, Some(Amount::new(1 << 30)));
+        let Room { limits, requests } = NamespaceLimits::of(Vec::new(), &quotas).quotas;
+        assert_eq!(limits.cpu, Some(Amount::new(500)));
+        assert_eq!(limits.memory, None);
+        assert_eq!(requests.cpu, Some(Amount::ZERO));
+        assert_eq!(requests.memory, Some(Amount::new(1 << 30)));
     }
 }

@@ -11,16 +11,15 @@ use super::candidates::{Candidate, Candidates};
 use super::limits::Limits;
 use super::memory::Memory;
 use super::metrics::Metrics;
-use super::room::{Around, Given, Left};
 use super::settings::{Settings, rules_of};
-use super::turns::is_due;
 use super::workloads::{WorkloadId, id_of};
 use crate::cluster::ClusterState;
 use crate::controller::scaling::BoardEntry;
+use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::placement::{Policy, headroom};
 use evenkeel_core::tuning::{
-    Bounds, Container, CpuMemory, Decision, Mode, Samples, TunedResource, Unchanged, Values, decide,
+    Bounds, Container, CpuMemory, Decision, Given, Mode, Room, Samples, TunedResource, Unchanged,
+    Values, decide, is_turn_of,
 };
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
@@ -44,6 +43,29 @@ pub(super) struct Deciding {
     pub(super) reporter: String,
     pub(super) metrics: Metrics,
     pub(super) now: Timestamp,
+}
+
+/// What is around a Pod that is decided on.
+struct Around<'a> {
+    node: Room,
+    limits: &'a NamespaceLimits,
+    /// What this round has given to Pods of the node.
+    on_node: &'a mut Given,
+    /// What it has given to Pods of the namespace.
+    in_namespace: &'a mut Given,
+    scaled_by: CpuMemory<bool>,
+    /// True where what is decided is also done.
+    is_resized: bool,
+}
+
+impl Around<'_> {
+    /// Takes what a decision gives away from what is left for others.
+    fn give(&mut self, container: &Container, decision: &Decision) {
+        if self.is_resized {
+            self.on_node.count(container, decision);
+            self.in_namespace.count(container, decision);
+        }
+    }
 }
 
 /// What became of a decision.
@@ -71,7 +93,7 @@ impl Deciding {
         let nodes: Vec<&NodeState> = snapshot
             .nodes
             .iter()
-            .filter(|node| is_due(&node.name, before, self.now, interval))
+            .filter(|node| is_turn_of(&node.name, before, self.now, interval))
             .collect();
         if nodes.is_empty() || snapshot.blind().is_some() {
             return Vec::new();
@@ -85,20 +107,23 @@ impl Deciding {
         let turns = turns.of(workloads, &nodes);
         let scaled = self.scaled_by();
         let called = self.called_for();
-        let mut quotas: HashMap<Arc<str>, NamespaceLimits> = HashMap::new();
+        let mut namespaces: HashMap<Arc<str>, (NamespaceLimits, Given)> = HashMap::new();
         let mut writes = Vec::new();
         for (node, candidates) in nodes.iter().zip(turns) {
-            let mut given = Given::default();
+            let mut on_node = Given::default();
             for Candidate { pod, workload } in candidates {
                 let id = id_of(workload);
                 let quiet = memory.quiet(&id, called.contains(&id));
                 let may_go = quiet.allows(self.now, self.settings.after_scaling);
                 let vertical = self.limits.vertical(&id);
-                let limits = quotas.entry(Arc::clone(&workload.namespace));
+                let namespace = namespaces.entry(Arc::clone(&workload.namespace));
+                let fresh = || (self.limits.of(&workload.namespace), Given::default());
+                let (limits, in_namespace) = namespace.or_insert_with(fresh);
                 let mut around = Around {
-                    left: self.left(node, &pod, &snapshot),
-                    given: &mut given,
-                    limits: limits.or_insert_with(|| self.limits.of(&workload.namespace)),
+                    node: self.room(node, &pod, &snapshot),
+                    limits,
+                    on_node: &mut on_node,
+                    in_namespace,
                     scaled_by: scaled.get(&id).copied().unwrap_or_default(),
                     is_resized: may_go
                         && vertical.is_none()
@@ -159,20 +184,12 @@ impl Deciding {
     }
 
     /// What a node can still give under the rule of headroom of a Pod's namespace.
-    fn left(&self, node: &NodeState, pod: &ResizablePod, snapshot: &Snapshot) -> Left {
+    fn room(&self, node: &NodeState, pod: &ResizablePod, snapshot: &Snapshot) -> Room {
         let own = match snapshot.opt_in(&pod.namespace) {
             OptIn::In(policy) => policy.headroom,
             OptIn::Unknown | OptIn::Out => None,
         };
-        let left = headroom::left(&node.ahead(), own.unwrap_or(self.policy.headroom));
-        Left {
-            headroom: CpuMemory::from_fn(|resource| left[resource.resource()]),
-            unrequested: CpuMemory::from_fn(|resource| {
-                let of = resource.resource();
-                let allocatable = node.detail.allocatable[of]?;
-                Some(allocatable.saturating_sub(node.detail.committed[of]))
-            }),
-        }
+        Room::of_node(node, own.unwrap_or(self.policy.headroom))
     }
 
     fn decide_pod(
@@ -193,6 +210,8 @@ impl Deciding {
             let mut reasons = BTreeMap::new();
             for resource in TunedResource::ALL {
                 let samples = samples.as_ref().map(|samples| &samples[resource]);
+                let node = around.node.without(around.on_node);
+                let quotas = around.limits.quotas.without(around.in_namespace);
                 let one = Container {
                     resource,
                     current: container.values[resource],
@@ -210,9 +229,9 @@ impl Deciding {
                             &container.name,
                             resource,
                         ),
-                        quota_limits: around.limits.quota_limits[resource],
-                        quota_requests: around.limits.quota_requests[resource],
-                        node: around.room(resource, guaranteed),
+                        quota_limits: quotas.limits[resource],
+                        quota_requests: quotas.requests[resource],
+                        node: node.for_limit(resource, guaranteed),
                     },
                 };
                 let outcome = decide(&one, samples, self.settings.elasticity);

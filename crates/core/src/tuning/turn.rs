@@ -3,15 +3,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use evenkeel_core::fnv::fnv1a;
+use crate::fnv::fnv1a;
 
 /// True where the moment of a node lies between two looks, the later of them included.
-pub(super) fn is_due(
-    node: &str,
-    before: Timestamp,
-    now: Timestamp,
-    interval: SignedDuration,
-) -> bool {
+#[must_use]
+pub fn is_turn_of(node: &str, before: Timestamp, now: Timestamp, interval: SignedDuration) -> bool {
     let length = i64::try_from(interval.as_millis())
         .unwrap_or(i64::MAX)
         .max(1);
@@ -23,18 +19,20 @@ pub(super) fn is_due(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn every_node_has_one_turn_in_each_interval_and_nodes_have_different_ones() {
         let interval = SignedDuration::from_mins(10);
         let at = |second| Timestamp::from_second(second).unwrap();
-        let mut moments = std::collections::BTreeSet::new();
+        let mut moments = BTreeSet::new();
         for number in 0..50 {
             let node = format!("node-{number}");
             let looks = (0..80).map(|look| (at(look * 15), at((look + 1) * 15)));
             let due: Vec<_> = looks
-                .filter(|(before, now)| is_due(&node, *before, *now, interval))
+                .filter(|(before, now)| is_turn_of(&node, *before, *now, interval))
                 .map(|(_, now)| now)
                 .collect();
             assert_eq!(due.len(), 2, "{node}");
