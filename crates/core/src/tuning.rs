@@ -26,7 +26,7 @@ pub use decide::{Container, Decision, Unchanged, Values, decide};
 pub use highest::{Highest, HighestPod, PER_NODE};
 pub use lasting::{History, Lasting, Percentiles, lasting};
 pub use mode::{Mode, UnknownMode};
-pub use quiet::Quiet;
+pub use quiet::{Quiet, is_called_for};
 pub use room::{Given, Room};
 pub use samples::{SAMPLES, Samples, Window};
 pub use standby::StandbyRequest;

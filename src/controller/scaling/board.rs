@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::api::scaling::TargetStatus;
+use evenkeel_core::scaling::Mode;
 
 /// The newest state of all targets; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +14,8 @@ pub struct Board(Arc<ArcSwap<Vec<BoardEntry>>>);
 /// One target on the board.
 #[derive(Debug, Clone)]
 pub struct BoardEntry {
+    /// The mode that holds; the status has it as a word for readers.
+    pub mode: Mode,
     pub status: Arc<TargetStatus>,
     /// Decisions since the start, by the rule that limited them.
     pub decisions: Arc<[(&'static str, u64)]>,
@@ -34,6 +37,7 @@ impl From<TargetStatus> for BoardEntry {
     /// A target that has not decided yet.
     fn from(status: TargetStatus) -> Self {
         Self {
+            mode: status.mode.parse().unwrap_or_default(),
             status: Arc::new(status),
             decisions: Arc::default(),
         }

@@ -340,7 +340,10 @@ impl Families<'_, '_> {
             None,
             MetricType::Counter,
         )?;
-        for BoardEntry { status, decisions } in self.targets {
+        for entry in self.targets {
+            let BoardEntry {
+                status, decisions, ..
+            } = entry;
             for &(limited_by, count) in decisions.iter() {
                 let labels = labels(status, ("limited_by", limited_by));
                 ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;

@@ -19,7 +19,7 @@ use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::tuning::{
     Bounds, Container, CpuMemory, Decision, Given, Mode, Room, Samples, TunedResource, Unchanged,
-    Values, decide, is_turn_of,
+    Values, decide, is_called_for, is_turn_of,
 };
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
@@ -166,12 +166,7 @@ impl Deciding {
     fn called_for(&self) -> HashSet<WorkloadId> {
         let called = self.targets.iter().filter(|entry| {
             let status = &entry.status;
-            let counts = status.current.zip(status.decided);
-            match &*status.mode {
-                "direct" => counts.is_some_and(|(current, decided)| current != decided),
-                "floor" => counts.is_some_and(|(current, decided)| current < decided),
-                _ => false,
-            }
+            is_called_for(entry.mode, status.current, status.decided)
         });
         let called = called.filter_map(|entry| {
             let workload = &entry.status.workload;

@@ -3,6 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::scaling::Mode;
+
 /// What is known of the horizontal scaling of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quiet {
@@ -18,5 +20,39 @@ impl Quiet {
     pub fn allows(&self, now: Timestamp, fresh: SignedDuration) -> bool {
         let is_fresh = |at: Timestamp| now.duration_since(at) < fresh;
         !self.is_called_for && !self.scaled.is_some_and(is_fresh)
+    }
+}
+
+/// True where what scaling has decided by a forecast, in this mode, is still to become the replicas of a workload.
+#[must_use]
+pub fn is_called_for(mode: Mode, current: Option<i32>, decided: Option<i32>) -> bool {
+    let Some((current, decided)) = current.zip(decided) else {
+        return false;
+    };
+    match mode {
+        Mode::Direct => current != decided,
+        // A floor takes no replicas away.
+        Mode::Floor => current < decided,
+        Mode::Off | Mode::Recommend => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_replicas_are_called_for_where_a_decision_acts() {
+        for (mode, fewer, more) in [
+            (Mode::Off, false, false),
+            (Mode::Recommend, false, false),
+            (Mode::Floor, false, true),
+            (Mode::Direct, true, true),
+        ] {
+            let called = |decided| is_called_for(mode, Some(4), decided);
+            let found = [Some(3), Some(4), Some(5), None].map(called);
+            assert_eq!(found, [fewer, false, more, false], "{mode:?}");
+            assert!(!is_called_for(mode, None, Some(5)), "{mode:?}");
+        }
     }
 }

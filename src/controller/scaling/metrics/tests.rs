@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use super::*;
 use crate::api::scaling::sample;
 
@@ -15,8 +13,8 @@ fn exported(metrics: &Metrics) -> String {
 fn a_target_shows_while_it_is_there_and_no_longer() {
     let metrics = Metrics::default();
     metrics.board().publish(vec![BoardEntry {
-        status: Arc::new(sample::status()),
         decisions: [("ScaleUpPolicy", 3)].into(),
+        ..sample::status().into()
     }]);
     let text = exported(&metrics);
     let labels = r#"namespace="shop",kind="HorizontalPodAutoscaler",name="web""#;
@@ -49,10 +47,7 @@ fn loads_of_one_name_are_one_series() {
     let metrics = Metrics::default();
     let mut status = sample::status();
     status.loads.push(status.loads[0].clone());
-    metrics.board().publish(vec![BoardEntry {
-        status: Arc::new(status),
-        decisions: [].into(),
-    }]);
+    metrics.board().publish(vec![status.into()]);
     let text = exported(&metrics);
     let series = text
         .lines()

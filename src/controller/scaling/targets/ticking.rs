@@ -259,6 +259,7 @@ impl<'a> TickingTarget<'a> {
             let decisions = &self.state.decisions;
             let decisions = decisions.iter().map(|(by, count)| (*by, *count));
             ticked.shown.push(BoardEntry {
+                mode: self.resolved.mode,
                 status: Arc::new(status),
                 decisions: decisions.collect(),
             });
