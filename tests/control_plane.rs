@@ -23,6 +23,7 @@ mod scenarios {
     mod external_metrics;
     mod guard;
     mod harness;
+    mod idle_extender;
     mod ihpa;
     mod leadership;
     mod metrics_provider;

@@ -197,10 +197,9 @@ impl Tuning {
 
     async fn list(&self, namespace: &str) -> Result<(), Unanswered> {
         let pods: Api<Guarded<WatchedPod>> = Api::namespaced(self.client.clone(), namespace);
-        let take = |guarded: Guarded<WatchedPod>| {
-            if let Ok(watched) = guarded.0 {
-                self.cluster.keep_resizable(&watched.pod);
-            }
+        let take = |Guarded(pod): Guarded<WatchedPod>| match pod {
+            Ok(watched) => self.cluster.keep_resizable(&watched.pod),
+            Err(unreadable) => debug!(error = %unreadable, %namespace, "a Pod cannot be read"),
         };
         for_each_in_time(&pods, take).await
     }

@@ -35,7 +35,7 @@ pub async fn put_resources_back(
     rules: Rules,
 ) -> Result<(), String> {
     let api: Api<ListedPod> = Api::namespaced(client.clone(), namespace);
-    let mut last = String::new();
+    let (mut last, mut was_refused) = (String::new(), false);
     for _ in 0..TRIES {
         let now = api.get_opt(name).await;
         let now = now.map_err(|error| error.to_string())?;
@@ -48,9 +48,12 @@ pub async fn put_resources_back(
             return Ok(());
         };
         match send(client, &write.target, &write.operation).await {
-            Ok(()) => {}
+            Ok(()) => was_refused = false,
             // Not found is a Pod that is gone, or an API server that resizes none: the next look tells which.
-            Err(kube::Error::Api(status)) if status.code == 404 || is_lost_race(&status) => {
+            Err(kube::Error::Api(status)) if status.code == 404 && !was_refused => {
+                (last, was_refused) = (status.message, true);
+            }
+            Err(kube::Error::Api(status)) if is_lost_race(&status) => {
                 last = status.message;
                 tokio::time::sleep(PAUSE).await;
             }

@@ -52,11 +52,16 @@ impl Between {
 
     /// Leads an entry here.
     pub(crate) fn lead(&self, extender: &mut Value) {
-        extender["urlPrefix"] = json!(format!("http://127.0.0.1:{}", self.port));
-        let fields = extender.as_object_mut().expect("an extender");
-        fields.remove("enableHTTPS");
-        fields.remove("tlsConfig");
+        lead(extender, self.port);
     }
+}
+
+/// Leads an entry of kube-scheduler's configuration to a port of this machine, in plain HTTP.
+pub(crate) fn lead(extender: &mut Value, port: u16) {
+    extender["urlPrefix"] = json!(format!("http://127.0.0.1:{port}"));
+    let fields = extender.as_object_mut().expect("an extender");
+    fields.remove("enableHTTPS");
+    fields.remove("tlsConfig");
 }
 
 impl Drop for Between {

@@ -1,5 +1,5 @@
-//! How many Pods a second kube-scheduler places, alone and with Evenkeel: 500 Pods that wait before it starts, on a
-//! hundred nodes. The figures are told, and judged by whoever reads them: they are this machine's.
+//! How many Pods a second kube-scheduler places, alone, with an extender that judges nothing, and with Evenkeel: 500 Pods
+//! that wait before it starts, on a hundred nodes. The figures are told, and judged by whoever reads them: they are this machine's.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use evenkeel::metrics::exposition::Exposition;
 use evenkeel_clock as clock;
@@ -21,21 +21,66 @@ use crate::support::control_plane::with_control_plane;
 use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::manifests::NAMESPACE;
 
+use super::idle_extender::IdleExtender;
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 
 const NODES: usize = 100;
 const PODS: usize = 500;
-/// The run in which kube-scheduler asks for the webhook's name, and is offered HTTP/2.
-const HTTP_2: &str = "http2";
+
+/// Whom kube-scheduler asks.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    Nobody,
+    Idle(&'a IdleExtender),
+    Evenkeel(&'a Evenkeel),
+    /// By the webhook's name, by which it is offered HTTP/2.
+    EvenkeelByHttp2(&'a Evenkeel),
+}
+
+impl<'a> Asked<'a> {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "alone",
+            Self::Idle(_) => "idle",
+            Self::Evenkeel(_) => "with",
+            Self::EvenkeelByHttp2(_) => "http2",
+        }
+    }
+
+    const fn evenkeel(self) -> Option<&'a Evenkeel> {
+        match self {
+            Self::Nobody | Self::Idle(_) => None,
+            Self::Evenkeel(asked) | Self::EvenkeelByHttp2(asked) => Some(asked),
+        }
+    }
+
+    fn scheduling(self, world: &World<'_>) -> Value {
+        let mut configuration = match self {
+            Self::Nobody => plain_scheduling(),
+            Self::Idle(asked) => asked.instead_of(world.scheduling()),
+            Self::Evenkeel(_) | Self::EvenkeelByHttp2(_) => world.scheduling(),
+        };
+        if let Self::EvenkeelByHttp2(_) = self {
+            let name = format!("evenkeel.{NAMESPACE}.svc");
+            configuration["extenders"][0]["tlsConfig"]["serverName"] = json!(name);
+        }
+        // As many bindings as it can make, not the fifty a second of the default.
+        configuration["clientConnection"] = json!({"qps": 5000, "burst": 5000});
+        configuration
+    }
+}
 
 #[test]
 fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
     with_control_plane(async |plane| {
         let world = World::new(plane, NODES, Patience::Ample).await;
-        run(&world, "alone", None).await;
+        run(&world, Asked::Nobody).await;
+        let idle = IdleExtender::start().await;
+        run(&world, Asked::Idle(&idle)).await;
+        drop(idle);
         let evenkeel = world.serve_bursts().await;
-        run(&world, "with", Some(&evenkeel)).await;
-        run(&world, HTTP_2, Some(&evenkeel)).await;
+        run(&world, Asked::Evenkeel(&evenkeel)).await;
+        run(&world, Asked::EvenkeelByHttp2(&evenkeel)).await;
         let time = "evenkeel_extender_duration_seconds";
         for verb in ["filter", "prioritize", "bind"] {
             let of = async |part: &str| {
@@ -54,8 +99,9 @@ fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
     });
 }
 
-async fn run(world: &World<'_>, namespace: &str, evenkeel: Option<&Evenkeel>) {
-    let client = &world.plane.client;
+async fn run(world: &World<'_>, asked: Asked<'_>) {
+    let (client, namespace) = (&world.plane.client, asked.name());
+    let evenkeel = asked.evenkeel();
     world.plane.stop_scheduler();
     objects::create_namespace(client, namespace, &OPTED_IN).await;
     if evenkeel.is_some() {
@@ -63,17 +109,7 @@ async fn run(world: &World<'_>, namespace: &str, evenkeel: Option<&Evenkeel>) {
     }
     let pod = PodSketch::requesting("40m", "16Mi").annotated("evenkeel.dev/network-io", "4MB/s");
     objects::create_pods(client, namespace, PODS, &pod).await;
-    let mut configuration = if evenkeel.is_some() {
-        world.scheduling()
-    } else {
-        plain_scheduling()
-    };
-    if namespace == HTTP_2 {
-        let name = format!("evenkeel.{NAMESPACE}.svc");
-        configuration["extenders"][0]["tlsConfig"]["serverName"] = json!(name);
-    }
-    // As many bindings as it can make, not the fifty a second of the default.
-    configuration["clientConnection"] = json!({"qps": 5000, "burst": 5000});
+    let configuration = asked.scheduling(world);
     let taken = || {
         let [scheduler, apiserver] = world.plane.processor_seconds();
         let evenkeel = evenkeel.map_or(0.0, Evenkeel::processor_seconds);

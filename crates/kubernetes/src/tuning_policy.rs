@@ -57,11 +57,13 @@ pub struct TuningPolicy {
     pub max_allowed: AllowedAmounts,
     /// True where containers may be resized that are started anew for it.
     pub may_restart: bool,
+    /// True where bounds are not accepted: what the owner wanted to be kept from is not known.
+    pub are_bounds_unknown: bool,
 }
 
 impl TuningPolicy {
     /// The policy in these annotations, and those of them that are not accepted. One whose bounds are not
-    /// accepted turns nothing on: what its owner wanted to be kept from is not known.
+    /// accepted turns nothing on.
     #[must_use]
     pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
         let mut invalid = Vec::new();
@@ -69,12 +71,17 @@ impl TuningPolicy {
         let before = invalid.len();
         let min_allowed = MIN.read(annotations, &mut invalid).unwrap_or_default();
         let max_allowed = MAX.read(annotations, &mut invalid).unwrap_or_default();
-        let is_unbounded = invalid.len() > before;
+        let are_bounds_unknown = invalid.len() > before;
         let policy = Self {
-            mode: if is_unbounded { Some(Mode::Off) } else { mode },
+            mode: if are_bounds_unknown {
+                Some(Mode::Off)
+            } else {
+                mode
+            },
             min_allowed,
             max_allowed,
             may_restart: annotations::flag(annotations, RESIZE_RESTARTS, &mut invalid),
+            are_bounds_unknown,
         };
         (policy, invalid)
     }

@@ -14,7 +14,7 @@ use crate::cli::output::{self, Failure, Format, Report, Style};
 use crate::cluster::pages::for_each;
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
-use evenkeel_kubernetes::guarded::Guarded;
+use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
 use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::resize_record::Resizer;
@@ -27,8 +27,9 @@ Examples:
   evenkeel tune revert -n shop web-1     this one
 
 While a workload is in mode on (evenkeel.dev/tuning: on), it is tuned again when it is its turn: set that to off
-first. A Pod that somebody else has resized since keeps what it has, and loses the record alone. Exit codes: 0
-nothing is left to put back; 1 something is left, or the cluster cannot be reached; 2 the call is wrong.";
+first. A Pod that somebody else has resized since keeps what it has, and loses the record alone. One that cannot be
+read may be a resized one, and is named as failed. Exit codes: 0 nothing is left to put back; 1 something is left,
+or the cluster cannot be reached; 2 the call is wrong.";
 
 /// Give Pods back the resources that they were made with
 #[derive(Debug, clap::Args)]
@@ -97,12 +98,15 @@ async fn revert(args: &Args) -> Result<Reverted, Failure> {
         may_restart: true,
         may_lower_memory_limits: lowers,
     };
-    let found = resized(&client, args)
+    let Found {
+        resized,
+        unreadable,
+    } = Found::of(&client, args)
         .await
         .context("Pods cannot be listed")
         .map_err(Failure::Work)?;
-    let mut pods = Vec::new();
-    for pod in found {
+    let mut pods: Vec<RevertedPod> = unreadable.into_iter().map(RevertedPod::from).collect();
+    for pod in resized {
         let back = put_resources_back(&client, &pod.namespace, &pod.name, rules).await;
         let failed = back.err();
         pods.push(RevertedPod {
@@ -114,33 +118,56 @@ async fn revert(args: &Args) -> Result<Reverted, Failure> {
     Ok(Reverted { pods })
 }
 
-/// The Pods that tuning has resized, of those that are asked for.
-async fn resized(client: &Client, args: &Args) -> kube::Result<Vec<ResizablePod>> {
-    let api: Api<Guarded<WatchedPod>> = match &args.namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    };
-    let (mut found, mut unreadable) = (Vec::new(), 0);
-    let take = |guarded: Guarded<WatchedPod>| match guarded.0 {
-        Ok(watched) => {
-            let seen = ResizablePod::of(&watched.pod);
-            found.extend(
-                seen.filter(|pod| pod.is_resized_by(Resizer::Tuning) && is_asked_for(pod, args)),
-            );
-        }
-        Err(_) => unreadable += 1,
-    };
-    for_each(&api, ListParams::default(), take).await?;
-    if unreadable > 0 {
-        output::warn(&format!(
-            "{unreadable} of pods cannot be read and are left out"
-        ));
-    }
-    Ok(found)
+/// The Pods that are asked for.
+#[derive(Debug, Default)]
+struct Found {
+    /// Those that tuning has resized.
+    resized: Vec<ResizablePod>,
+    /// Those of which that is not known.
+    unreadable: Vec<Unreadable>,
 }
 
-fn is_asked_for(pod: &ResizablePod, args: &Args) -> bool {
-    args.pods.is_empty() || args.pods.iter().any(|name| *name == *pod.name)
+impl Found {
+    async fn of(client: &Client, args: &Args) -> kube::Result<Self> {
+        let api: Api<Guarded<WatchedPod>> = match &args.namespace {
+            Some(namespace) => Api::namespaced(client.clone(), namespace),
+            None => Api::all(client.clone()),
+        };
+        let mut found = Self::default();
+        for_each(&api, ListParams::default(), |pod| {
+            found.take(pod, &args.pods);
+        })
+        .await?;
+        Ok(found)
+    }
+
+    /// Takes a Pod that is one of those with these names, or any where there are none.
+    fn take(&mut self, Guarded(pod): Guarded<WatchedPod>, names: &[String]) {
+        let is_asked_for = |pod: &str| names.is_empty() || names.iter().any(|name| name == pod);
+        match pod {
+            Ok(watched) => {
+                let resized = ResizablePod::of(&watched.pod)
+                    .filter(|pod| pod.is_resized_by(Resizer::Tuning) && is_asked_for(&pod.name));
+                self.resized.extend(resized);
+            }
+            Err(unreadable) => {
+                let name = unreadable.metadata.name.as_deref().unwrap_or_default();
+                if is_asked_for(name) {
+                    self.unreadable.push(unreadable);
+                }
+            }
+        }
+    }
+}
+
+impl From<Unreadable> for RevertedPod {
+    fn from(Unreadable { metadata, error }: Unreadable) -> Self {
+        Self {
+            namespace: metadata.namespace.unwrap_or_default(),
+            pod: metadata.name.unwrap_or_default(),
+            failed: Some(format!("it cannot be read, and may be resized: {error}")),
+        }
+    }
 }
 
 impl Report for Reverted {
@@ -162,5 +189,34 @@ impl Report for Reverted {
             table.add_row([Cell::new(format!("{namespace}/{pod}")), done]);
         }
         writeln!(to, "{}", table.trim_fmt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_that_cannot_be_read_is_left_where_it_is_asked_for() {
+        let list = json!([{"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "odd", "namespace": "shop", "annotations": []}},
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain", "namespace": "shop"}}]);
+        let left = |names: &[&str]| {
+            let pods: Vec<Guarded<WatchedPod>> =
+                serde_json::from_str(&list.to_string()).expect("each is read by itself");
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let mut found = Found::default();
+            for pod in pods {
+                found.take(pod, &names);
+            }
+            assert!(found.resized.is_empty());
+            let left = found.unreadable.into_iter().map(RevertedPod::from);
+            left.map(|pod| pod.pod).collect::<Vec<String>>()
+        };
+        assert_eq!(left(&[]), ["odd"]);
+        assert_eq!(left(&["odd", "plain"]), ["odd"]);
+        assert!(left(&["plain"]).is_empty());
     }
 }

@@ -15,6 +15,7 @@ use super::matchers::ExporterMatchers;
 use super::queries::{containers, windowed};
 use super::reader::{load, time};
 use super::source::PrometheusSource;
+use crate::metrics::aside::aside;
 use crate::metrics::container_usage::{ContainerName, ContainerUsage};
 use crate::metrics::error::MetricsError;
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
@@ -128,11 +129,9 @@ impl PrometheusSource {
     ) -> Result<(), MetricsError> {
         let text = self.narrowed(text, namespaces, self.window());
         let body = self.client.session().await?.query(&text).await?;
-        answer::read(&body, |labels, value| {
-            if let Some(name) = container(labels) {
-                take(name, value);
-            }
-        })?;
+        for (name, value) in aside(move || values(&body)).await?? {
+            take(name, value);
+        }
         Ok(())
     }
 
@@ -208,6 +207,15 @@ fn within(matchers: &ExporterMatchers, namespaces: &[&str]) -> ExporterMatchers 
     } else {
         matchers.clone()
     }
+}
+
+/// The containers of an answer, each with its value.
+fn values(body: &[u8]) -> Result<Vec<(ContainerName, Option<f64>)>, MetricsError> {
+    let mut found = Vec::new();
+    answer::read(body, |labels, value| {
+        found.extend(container(labels).map(|name| (name, value)));
+    })?;
+    Ok(found)
 }
 
 fn container(labels: &Labels<'_>) -> Option<ContainerName> {

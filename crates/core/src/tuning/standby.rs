@@ -1,7 +1,7 @@
 //! What the containers of a Pod that stands by ask for: half of what they did, and never less than they use and
-//! what is kept above that.
+//! what is kept above that, or than their owner allows.
 
-use super::bounds::{Bound, Ends, Range, above_use};
+use super::bounds::above_use;
 use super::cpu_memory::TunedResource;
 use crate::units::Amount;
 
@@ -14,31 +14,21 @@ pub struct StandbyRequest {
     pub of_pod: Amount,
     /// What all of them use together.
     pub used: Amount,
-    /// What the owner allows the container.
-    pub allowed: Range,
+    /// The least that the owner allows the container.
+    pub min_allowed: Option<Amount>,
 }
 
 impl StandbyRequest {
-    /// What is left of it: all of it where the bounds leave no amount.
+    /// What is left of it.
     #[must_use]
     pub fn lowered(&self) -> Amount {
-        let mut ends = Ends::default();
-        let (needed, bound) = above_use(self.resource, self.used);
-        ends.at_least(self.part_of(needed), bound);
-        if let Some(least) = self.allowed.least {
-            ends.at_least(least, Bound::MinAllowed);
-        }
-        if let Some(most) = self.allowed.most {
-            ends.at_most(most, Bound::MaxAllowed);
-        }
         let half = Amount::new(self.request.get().div_ceil(2));
-        let Ok((lowered, _)) = ends.clamp(half) else {
-            return self.request;
-        };
-        let most = ends
-            .highest()
-            .map_or(self.request, |most| most.min(self.request));
-        self.resource.rounded(lowered.min(most), Some(most))
+        let (needed, _) = above_use(self.resource, self.used);
+        let least = self
+            .part_of(needed)
+            .max(self.min_allowed.unwrap_or(Amount::ZERO));
+        let lowered = half.max(least).min(self.request);
+        self.resource.rounded(lowered, Some(self.request))
     }
 
     /// The part of an amount of the Pod that is this container's by its share of the requests, rounded up.
@@ -59,17 +49,14 @@ mod tests {
             request: Amount::new(request),
             of_pod: Amount::new(of_pod),
             used: Amount::new(used),
-            allowed: Range::default(),
+            min_allowed: None,
         }
     }
 
     #[test]
     fn half_is_left_and_what_is_used_and_what_the_owner_allows() {
-        let allowed = |least: Option<u64>, most: Option<u64>| StandbyRequest {
-            allowed: Range {
-                least: least.map(Amount::new),
-                most: most.map(Amount::new),
-            },
+        let allowed = |least: u64| StandbyRequest {
+            min_allowed: Some(Amount::new(least)),
             ..cpu(1000, 1000, 600)
         };
         for (request, left) in [
@@ -80,11 +67,8 @@ mod tests {
             (cpu(1000, 3000, 2400), 840),
             (cpu(1000, 1000, 2000), 1000),
             (cpu(0, 0, 20), 0),
-            (allowed(Some(700), None), 700),
-            (allowed(Some(2000), None), 1000),
-            (allowed(None, Some(640)), 630),
-            // What is used comes before what is allowed: it stays as it is.
-            (allowed(None, Some(620)), 1000),
+            (allowed(700), 700),
+            (allowed(2000), 1000),
         ] {
             assert_eq!(request.lowered(), Amount::new(left), "{request:?}");
         }

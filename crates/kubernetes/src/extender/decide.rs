@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::placement::balance::{self, Scored};
 use evenkeel_core::placement::node_table::{MeanLoad, Near};
-use evenkeel_core::placement::ranking::{self, Ranking};
+use evenkeel_core::placement::ranking::{self, Distances, Ranking};
 use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree};
 use evenkeel_core::profile::{self, Choice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
@@ -285,7 +285,11 @@ pub(super) fn ranked(
     } else {
         0.0
     };
-    ranking::rank(&exact, tolerance, |at| {
+    let distances = Distances {
+        alike: tolerance,
+        reach: in_tree::reach(request.pod.preferences()),
+    };
+    ranking::rank(&exact, distances, |at| {
         let name = request.names.get(at).map_or("", |name| &**name);
         let node = snapshot.nodes.get(name);
         let preferred = node.map(|node| in_tree::by_requests(demand, &node.detail));

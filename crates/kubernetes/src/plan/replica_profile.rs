@@ -122,7 +122,11 @@ fn resizes(profiled: &Profiled, workload: &Workload, now: Timestamp) -> Vec<Writ
     let (policy, _) = TuningPolicy::parse(&workload.metadata.annotations);
     let pods = profiled.gated.iter();
     let writes = pods.filter_map(|pod| {
-        let used = profiled.used.get(pod.uid());
+        // Where the owner's bounds cannot be read, it stands by with what it has.
+        let used = profiled
+            .used
+            .get(pod.uid())
+            .filter(|_| !policy.are_bounds_unknown);
         let lowering = used.map(|used| Lowering {
             used,
             policy: &policy,

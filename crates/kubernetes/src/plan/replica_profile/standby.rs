@@ -79,7 +79,8 @@ pub(super) fn write(
             resize::resize(&pod, &record.to, RULES, Purpose::Resize).unwrap_or(None)
         }
         Ok(None) => {
-            let wanted = lowered(&pod, lowering?);
+            let lowering = lowering.filter(|lowering| !lowering.policy.are_bounds_unknown)?;
+            let wanted = lowered(&pod, lowering);
             let changes = resize::check(&pod, &wanted, RULES).ok()?;
             if changes.is_empty() {
                 return None;
@@ -113,7 +114,7 @@ fn lowered(pod: &ResizablePod, lowering: Lowering<'_>) -> ContainerValues {
                 request,
                 of_pod: of_pod[resource],
                 used: lowering.used[resource],
-                allowed: lowering.policy.allowed(&container.name, resource),
+                min_allowed: lowering.policy.allowed(&container.name, resource).least,
             };
             let request = values.request.map(|request| standby(request).lowered());
             Values {
@@ -215,6 +216,15 @@ mod tests {
         assert_eq!(pod["spec"]["containers"][0]["resources"], asked);
         assert_eq!(pod["metadata"]["annotations"], json!({}));
         assert_eq!(resources(&read(&pod)), PodResources::Full);
+    }
+
+    #[test]
+    fn nothing_is_lowered_where_the_owner_s_bounds_cannot_be_read() {
+        let annotations = BTreeMap::from([(MIN_ALLOWED.to_owned(), "memory=700MiB".to_owned())]);
+        let (policy, _) = TuningPolicy::parse(&annotations);
+        let mut pod = written(&json!({"requests": {"cpu": "1", "memory": "1Gi"}}));
+        let writes = play_within(&mut pod, PodState::Standby, &used(20, 100), &policy);
+        assert!(writes.is_empty(), "{writes:?}");
     }
 
     #[test]
