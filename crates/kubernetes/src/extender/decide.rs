@@ -117,6 +117,10 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
     filtered
 }
 
+/// How often the Pods that may be on a node are halved, before only those count that most likely are: to less than a
+/// hundredth.
+const HALVINGS: u8 = 7;
+
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
 struct Refusals {
     refused: Vec<ResourceSet>,
@@ -126,8 +130,9 @@ struct Refusals {
 
 /// Judges each node asked about.
 ///
-/// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
-/// no node has that: nobody is refused for the sake of a doubt.
+/// While Pods may be on other nodes than they are counted on, a node needs room for them as well. Where none has room
+/// for all of them, each of which is on one node only, it needs room for half of them, or a quarter and so on: nobody
+/// is refused for the sake of a doubt.
 fn refusals(
     asked: &Asked,
     snapshot: &Snapshot,
@@ -147,7 +152,7 @@ fn refusals(
     if !set.is_in_doubt() {
         return judge(Care::MostLikely, false);
     }
-    let mut careful = judge(Care::AllThatIsPossible, false);
+    let mut careful = judge(Care::Possible { halvings: 0 }, false);
     let by_guess = |(at, refused): (Option<usize>, &ResourceSet)| {
         let at = at.filter(|_| !refused.is_empty());
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
@@ -156,11 +161,17 @@ fn refusals(
             .is_some_and(|node| headroom::fits(demand, &node.ahead(), judgement.headroom))
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
-    if careful.refused.contains(&ResourceSet::NONE) {
-        careful
-    } else {
-        judge(Care::MostLikely, careful.doubted)
+    let any_passes = |judged: &Refusals| judged.refused.contains(&ResourceSet::NONE);
+    if any_passes(&careful) {
+        return careful;
     }
+    let doubted = careful.doubted;
+    let likely = judge(Care::MostLikely, doubted);
+    if !any_passes(&likely) {
+        return likely;
+    }
+    let parts = (1..=HALVINGS).map(|halvings| judge(Care::Possible { halvings }, doubted));
+    parts.into_iter().find(any_passes).unwrap_or(likely)
 }
 
 /// Lets the Pod pass to the node that others were preempted on for it: kube-scheduler takes a nominated
