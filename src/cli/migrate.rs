@@ -22,7 +22,8 @@ Examples:
 Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun and the cron triggers of KEDA's
 ScaledObjects to CronHPAs, and Kapacity's IntelligentHorizontalPodAutoscalers and HorizontalPortraits to
 the kinds of the same names. What is done otherwise stands above each in a comment; what cannot be done
-is refused. Documents of other kinds are passed over.";
+is refused. Documents of other kinds are passed over. Evenkeel looks at the results in namespaces that have
+opted in: kubectl annotate namespace NAME evenkeel.dev/enabled=true.";
 
 /// Convert manifests of other products to Evenkeel's
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,8 @@ Examples:
   evenkeel tune recommend -n shop --days 14 -o patches > patches.yaml   patches of their templates
   evenkeel tune recommend -f deployment.yaml --cpu cpu.csv              without a cluster
   evenkeel tune compare tests/fixtures/traces/crane_*.csv               Evenkeel, VPA and the thesis's rule
-  evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml -o curve.svg
+  evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml \\
+    --step 20s --turn 20s -o curve.svg
   evenkeel tune revert -n shop                                          put back what was resized";
 
 /// Recommend requests and limits by use, compare ways of tuning them, put resizes back

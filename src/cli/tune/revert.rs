@@ -1,5 +1,6 @@
 //! `evenkeel tune revert`: gives Pods back the resources that they were made with.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -101,11 +102,17 @@ async fn revert(args: &Args) -> Result<Reverted, Failure> {
     let Found {
         resized,
         unreadable,
+        missing,
     } = Found::of(&client, args)
         .await
         .context("Pods cannot be listed")
         .map_err(Failure::Work)?;
     let mut pods: Vec<RevertedPod> = unreadable.into_iter().map(RevertedPod::from).collect();
+    pods.extend(missing.into_iter().map(|pod| RevertedPod {
+        namespace: args.namespace.clone().unwrap_or_default(),
+        pod,
+        failed: Some("there is no such Pod".to_owned()),
+    }));
     for pod in resized {
         let back = put_resources_back(&client, &pod.namespace, &pod.name, rules).await;
         let failed = back.err();
@@ -125,6 +132,8 @@ struct Found {
     resized: Vec<ResizablePod>,
     /// Those of which that is not known.
     unreadable: Vec<Unreadable>,
+    /// The names of which there is none.
+    missing: BTreeSet<String>,
 }
 
 impl Found {
@@ -133,7 +142,10 @@ impl Found {
             Some(namespace) => Api::namespaced(client.clone(), namespace),
             None => Api::all(client.clone()),
         };
-        let mut found = Self::default();
+        let mut found = Self {
+            missing: args.pods.iter().cloned().collect(),
+            ..Self::default()
+        };
         for_each(&api, ListParams::default(), |pod| {
             found.take(pod, &args.pods);
         })
@@ -146,12 +158,14 @@ impl Found {
         let is_asked_for = |pod: &str| names.is_empty() || names.iter().any(|name| name == pod);
         match pod {
             Ok(watched) => {
+                self.missing.remove(watched.pod.name());
                 let resized = ResizablePod::of(&watched.pod)
                     .filter(|pod| pod.is_resized_by(Resizer::Tuning) && is_asked_for(&pod.name));
                 self.resized.extend(resized);
             }
             Err(unreadable) => {
                 let name = unreadable.metadata.name.as_deref().unwrap_or_default();
+                self.missing.remove(name);
                 if is_asked_for(name) {
                     self.unreadable.push(unreadable);
                 }
@@ -207,10 +221,14 @@ mod tests {
             let pods: Vec<Guarded<WatchedPod>> =
                 serde_json::from_str(&list.to_string()).expect("each is read by itself");
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let mut found = Found::default();
+            let mut found = Found {
+                missing: BTreeSet::from(["plain".to_owned(), "gone".to_owned()]),
+                ..Found::default()
+            };
             for pod in pods {
                 found.take(pod, &names);
             }
+            assert_eq!(found.missing, BTreeSet::from(["gone".to_owned()]));
             assert!(found.resized.is_empty());
             let left = found.unreadable.into_iter().map(RevertedPod::from);
             left.map(|pod| pod.pod).collect::<Vec<String>>()

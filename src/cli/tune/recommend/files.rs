@@ -9,7 +9,8 @@ use super::workload::{TemplateContainer, Workload};
 use crate::cli::forecast::file::{self, Selection};
 use crate::cli::output::{self, Failure};
 use crate::config::yaml;
-use evenkeel_core::tuning::CpuMemory;
+use evenkeel_core::tuning::{CpuMemory, TunedResource};
+use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::tuning::scaled_by_metrics;
 use evenkeel_kubernetes::pod::PodSpec;
@@ -47,10 +48,38 @@ pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<Workload>, Failu
     };
     for container in &mut workload.containers {
         if container.name == name {
+            for resource in TunedResource::ALL {
+                credible(&used[resource], container.values[resource].limit, resource)
+                    .map_err(|what| refuse(format!("container {name}: {what}")))?;
+            }
             container.used = used.clone();
         }
     }
     Ok(vec![workload])
+}
+
+/// Refuses what no container uses: far more than its limit, or than any machine has.
+fn credible(
+    used: &[Vec<f64>],
+    limit: Option<Amount>,
+    resource: TunedResource,
+) -> Result<(), String> {
+    let (most_of_any, unit) = match resource {
+        TunedResource::Cpu => (4096 * 1000, "cores"),
+        TunedResource::Memory => (64 << 40, "bytes"),
+    };
+    let any = Amount::new(most_of_any);
+    let most = limit.map_or(any, |limit| limit.saturating_add(limit).min(any));
+    let highest = used.iter().flatten().copied().fold(0.0, f64::max);
+    if highest <= most.as_f64() {
+        return Ok(());
+    }
+    Err(format!(
+        "its {} of up to {} is no use of one container, which can hardly be above {}; accepted: {unit}, of one container",
+        resource.as_str(),
+        resource.quantity(Amount::from_f64(highest)),
+        resource.quantity(most),
+    ))
 }
 
 /// The values of a file in base units; none without a file.
@@ -107,4 +136,24 @@ pub(super) fn workload(kind: Kind, object: &Value) -> Option<Workload> {
         scaled_by,
         containers: containers.collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_container_uses_twice_its_limit_or_more_than_any_machine_has() {
+        let cpu = |highest: f64, limit: Option<u64>| {
+            let used = [vec![1.0], vec![highest, 0.5]];
+            credible(&used, limit.map(Amount::new), TunedResource::Cpu)
+        };
+        assert_eq!(cpu(2000.0, Some(1000)), Ok(()));
+        assert_eq!(cpu(100_000.0, None), Ok(()));
+        assert_eq!(credible(&[], None, TunedResource::Memory), Ok(()));
+        for (highest, limit) in [(2001.0, Some(1000)), (1e33, None), (1e33, Some(u64::MAX))] {
+            let told = cpu(highest, limit).expect_err("it is refused");
+            assert!(told.contains("accepted: cores"), "{told}");
+        }
+    }
 }

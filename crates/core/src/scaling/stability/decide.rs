@@ -86,6 +86,11 @@ pub fn decide(checks: &Checks<'_>, before: &[Hold]) -> Decided {
     let others = before.iter().filter(|hold| !is_own(hold));
     let others = others.filter(|hold| checks.now < hold.idles_until());
     decided.holds.extend(others.cloned());
+    if !decided.reason.is_empty() && checks.resume.is_some_and(|at| at > checks.now) {
+        decided
+            .reason
+            .push_str("; evenkeel.dev/resume is a time still to come");
+    }
     decided
 }
 

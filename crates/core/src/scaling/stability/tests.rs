@@ -266,7 +266,10 @@ fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
             resume: resume.map(at),
             now: at(50),
         };
-        assert_eq!(decide(&checks, &held.holds).command, command, "{resume:?}");
+        let decided = decide(&checks, &held.holds);
+        assert_eq!(decided.command, command, "{resume:?}");
+        let is_told = decided.reason.contains("evenkeel.dev/resume");
+        assert_eq!(is_told, resume == Some(51), "{}", decided.reason);
     }
 }
 

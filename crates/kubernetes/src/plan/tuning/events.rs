@@ -78,7 +78,7 @@ impl Told {
             ),
             Self::Refused(Some(refusal)) => format!("its resize is given up: {refusal}"),
             Self::Refused(None) => {
-                "its resize is given up: the API server does not take it".to_owned()
+                "its resize is given up: two minutes after it was decided it is still not to be seen".to_owned()
             }
             Self::LeftAlone(refusal) => format!("it is left alone: {refusal}"),
             Self::PutBack => "it gets the resources again that it was made with".to_owned(),
