@@ -1,6 +1,5 @@
 //! Pods, with the fields that admission and scheduling read.
 
-mod preferences;
 mod provisioning;
 mod readiness;
 mod status;
@@ -21,7 +20,6 @@ use evenkeel_core::scaling::replica_profile::PodState;
 use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
 use evenkeel_core::units::{Amount, Resources};
 
-pub use preferences::Affinity;
 use provisioning::{any_claim, any_item};
 pub use readiness::start_time;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
@@ -102,9 +100,6 @@ pub struct PodSpec {
     /// True where it claims devices.
     #[serde(rename = "resourceClaims", deserialize_with = "any_item")]
     pub claims_devices: bool,
-    /// What attracts it to nodes and keeps it away from them, as far as it only prefers it.
-    #[serde(deserialize_with = "null_is_default")]
-    pub affinity: Affinity,
     /// How it is to be spread over domains such as zones.
     #[serde(deserialize_with = "list")]
     pub topology_spread_constraints: Vec<TopologySpread>,

@@ -29,8 +29,8 @@ Examples:
 
 While a workload is in mode on (evenkeel.dev/tuning: on), it is tuned again when it is its turn: set that to off
 first. A Pod that somebody else has resized since keeps what it has, and loses the record alone. One that cannot be
-read may be a resized one, and is named as failed. Exit codes: 0 nothing is left to put back; 1 something is left,
-or the cluster cannot be reached; 2 the call is wrong.";
+read may be a resized one, and is named as failed, as is one that is not there. Exit codes: 0 nothing is left to put
+back; 1 something is or may be left, or the cluster cannot be reached; 2 the call is wrong.";
 
 /// Give Pods back the resources that they were made with
 #[derive(Debug, clap::Args)]
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_pod_that_cannot_be_read_is_left_where_it_is_asked_for() {
         let list = json!([{"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "odd", "namespace": "shop", "annotations": []}},
+            "metadata": {"name": "odd", "namespace": "shop"}, "spec": {"containers": 5}},
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain", "namespace": "shop"}}]);
         let left = |names: &[&str]| {
             let pods: Vec<Guarded<WatchedPod>> =

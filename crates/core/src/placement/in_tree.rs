@@ -20,18 +20,6 @@ pub const EXTENDER_SCALE: i64 = MOST / 10;
 /// What one point of the extender's score counts beside the scores of plugins, as shipped.
 pub const POINT: i64 = EXTENDER_WEIGHT * EXTENDER_SCALE;
 
-/// The factor of the plugins that score what a Pod would rather have: NodeAffinity, InterPodAffinity and
-/// PodTopologySpread.
-pub const PREFERENCE_WEIGHT: i64 = 2;
-
-/// How many points of the extender the node that is chosen may stand below the best one: the one by which the best is
-/// raised, and what plugins add at most where so many of them score what the Pod would rather have.
-#[must_use]
-pub fn reach(preferences: u8) -> u8 {
-    let added = i64::from(preferences) * PREFERENCE_WEIGHT * MOST;
-    u8::try_from(1 + added / POINT).unwrap_or(u8::MAX)
-}
-
 /// The cpu that kube-scheduler assumes of a container that requests none, when it scores: 100 millicores.
 pub const ASSUMED_CPU: Amount = Amount::new(100);
 
@@ -101,11 +89,6 @@ pub fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_preference_outvotes_four_points() {
-        assert_eq!([0, 1, 2, 3].map(reach), [1, 5, 9, 13]);
-    }
 
     #[test]
     fn the_emptier_and_the_more_balanced_node_gets_more() {

@@ -23,29 +23,16 @@ pub struct Ranking {
     pub scores: Vec<u8>,
     /// The position of the best node, where the Pod will most likely go.
     pub best: Option<usize>,
-    /// The positions of the others within reach of it, where it may go as well.
+    /// The positions of the others within one point of it, where it may go as well.
     pub near: Vec<usize>,
-}
-
-/// How far below the best node others may stand and still be taken for it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Distances {
-    /// Nodes no more than this below the best exact score are as good as equal.
-    pub alike: f64,
-    /// kube-scheduler may choose one that stands so many points below, and at least one, by what its plugins add.
-    pub reach: u8,
 }
 
 /// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
 ///
-/// Of nodes with the best score, and of those that are alike to it, that with the least `order` is the
+/// Of nodes with the best score, and of those no more than `alike` below it, that with the least `order` is the
 /// best; it should differ for all. The wire score of the best node is at least one, so that it can stand above the
 /// others.
-pub fn rank<K: Ord>(
-    exact: &[Option<f64>],
-    distances: Distances,
-    order: impl Fn(usize) -> K,
-) -> Ranking {
+pub fn rank<K: Ord>(exact: &[Option<f64>], alike: f64, order: impl Fn(usize) -> K) -> Ranking {
     let known = || {
         exact
             .iter()
@@ -58,7 +45,7 @@ pub fn rank<K: Ord>(
             ..Ranking::default()
         };
     };
-    let alike = distances.alike.max(EQUAL);
+    let alike = alike.max(EQUAL);
     let equals = known().filter(|(_, score)| most - score <= alike);
     let best = equals.map(|(at, _)| at).min_by_key(|&at| order(at));
     let top = balance::to_wire(most).max(1);
@@ -71,9 +58,8 @@ pub fn rank<K: Ord>(
             None => 0,
         })
         .collect();
-    let lowest = top - distances.reach.clamp(1, top);
     let near = known().map(|(at, _)| at);
-    let near = near.filter(|&at| Some(at) != best && scores.get(at) >= Some(&lowest));
+    let near = near.filter(|&at| Some(at) != best && scores.get(at) == Some(&(top - 1)));
     Ranking {
         near: near.collect(),
         scores,
@@ -103,27 +89,8 @@ mod tests {
 
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-    fn alike(alike: f64) -> Distances {
-        Distances { alike, reach: 1 }
-    }
-
     fn ranked(exact: &[Option<f64>], uid: &str) -> Ranking {
-        rank(exact, alike(0.0), |at| by_chance(uid, NAMES[at]))
-    }
-
-    #[test]
-    fn those_are_near_that_preferences_may_lift_above_the_best() {
-        let exact = [Some(10.0), Some(5.2), Some(4.3), None, Some(0.4)];
-        for (reach, near) in [
-            (0, vec![]),
-            (1, vec![]),
-            (5, vec![1]),
-            (9, vec![1, 2]),
-            (200, vec![1, 2, 4]),
-        ] {
-            let distances = Distances { alike: 0.0, reach };
-            assert_eq!(rank(&exact, distances, |at| at).near, near, "{reach}");
-        }
+        rank(exact, 0.0, |at| by_chance(uid, NAMES[at]))
     }
 
     fn by_chance(uid: &str, name: &str) -> u64 {
@@ -165,7 +132,7 @@ mod tests {
         for pod in 0..40 {
             assert_eq!(best(pod), best(pod));
         }
-        let turned = rank(&exact, alike(0.0), |at| by_chance("7", ["c", "a", "b"][at]));
+        let turned = rank(&exact, 0.0, |at| by_chance("7", ["c", "a", "b"][at]));
         let turned = turned.best.unwrap();
         let there = ranked(&exact, "7").best.unwrap();
         assert_eq!(["c", "a", "b"][turned], NAMES[there], "whatever the order");
@@ -175,24 +142,24 @@ mod tests {
     fn of_equals_the_first_in_order_is_the_best() {
         let exact = [Some(10.0), Some(10.0), Some(9.9), Some(10.0)];
         for (order, best) in [([1, 2, 0, 3], 0), ([3, 1, 0, 2], 1), ([3, 2, 0, 1], 3)] {
-            assert_eq!(rank(&exact, alike(0.0), |at| order[at]).best, Some(best));
+            assert_eq!(rank(&exact, 0.0, |at| order[at]).best, Some(best));
         }
     }
 
     #[test]
     fn of_those_that_are_alike_the_first_in_order_is_the_best_and_stands_above_them() {
         let exact = [Some(10.0), Some(9.8), Some(8.9), Some(7.0)];
-        for (within, best, scores) in [
+        for (alike, best, scores) in [
             (0.0, 0, [10, 9, 9, 7]),
             (0.5, 1, [9, 10, 9, 7]),
             (1.5, 2, [9, 9, 10, 7]),
             (10.0, 3, [9, 9, 9, 10]),
         ] {
-            let found = rank(&exact, alike(within), |at| 4 - at);
+            let found = rank(&exact, alike, |at| 4 - at);
             assert_eq!(
                 (found.best, &*found.scores),
                 (Some(best), &scores[..]),
-                "{within}"
+                "{alike}"
             );
         }
     }

@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::placement::balance::{self, Scored};
 use evenkeel_core::placement::node_table::{MeanLoad, Near};
-use evenkeel_core::placement::ranking::{self, Distances, Ranking};
+use evenkeel_core::placement::ranking::{self, Ranking};
 use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree};
 use evenkeel_core::profile::{self, Choice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
@@ -117,10 +117,6 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
     filtered
 }
 
-/// How often the Pods that may be on a node are halved, before only those count that most likely are: to less than a
-/// hundredth.
-const HALVINGS: u8 = 7;
-
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
 struct Refusals {
     refused: Vec<ResourceSet>,
@@ -130,9 +126,8 @@ struct Refusals {
 
 /// Judges each node asked about.
 ///
-/// While Pods may be on other nodes than they are counted on, a node needs room for them as well. Where none has room
-/// for all of them, each of which is on one node only, it needs room for half of them, or a quarter and so on: nobody
-/// is refused for the sake of a doubt.
+/// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
+/// no node has that: nobody is refused for the sake of a doubt.
 fn refusals(
     asked: &Asked,
     snapshot: &Snapshot,
@@ -152,7 +147,7 @@ fn refusals(
     if !set.is_in_doubt() {
         return judge(Care::MostLikely, false);
     }
-    let mut careful = judge(Care::Possible { halvings: 0 }, false);
+    let mut careful = judge(Care::AllThatIsPossible, false);
     let by_guess = |(at, refused): (Option<usize>, &ResourceSet)| {
         let at = at.filter(|_| !refused.is_empty());
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
@@ -161,17 +156,11 @@ fn refusals(
             .is_some_and(|node| headroom::fits(demand, &node.ahead(), judgement.headroom))
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
-    let any_passes = |judged: &Refusals| judged.refused.contains(&ResourceSet::NONE);
-    if any_passes(&careful) {
-        return careful;
+    if careful.refused.contains(&ResourceSet::NONE) {
+        careful
+    } else {
+        judge(Care::MostLikely, careful.doubted)
     }
-    let doubted = careful.doubted;
-    let likely = judge(Care::MostLikely, doubted);
-    if !any_passes(&likely) {
-        return likely;
-    }
-    let parts = (1..=HALVINGS).map(|halvings| judge(Care::Possible { halvings }, doubted));
-    parts.into_iter().find(any_passes).unwrap_or(likely)
 }
 
 /// Lets the Pod pass to the node that others were preempted on for it: kube-scheduler takes a nominated
@@ -296,11 +285,7 @@ pub(super) fn ranked(
     } else {
         0.0
     };
-    let distances = Distances {
-        alike: tolerance,
-        reach: in_tree::reach(request.pod.preferences()),
-    };
-    ranking::rank(&exact, distances, |at| {
+    ranking::rank(&exact, tolerance, |at| {
         let name = request.names.get(at).map_or("", |name| &**name);
         let node = snapshot.nodes.get(name);
         let preferred = node.map(|node| in_tree::by_requests(demand, &node.detail));

@@ -20,8 +20,8 @@ const CAPACITY: u64 = 512;
 pub(crate) enum Care {
     /// Those that are most likely there.
     MostLikely,
-    /// Of those that may be there as well, all, halved so many times.
-    Possible { halvings: u8 },
+    /// Those that may be there as well.
+    AllThatIsPossible,
 }
 
 /// The resources that refuse at each node, by its position.
@@ -47,11 +47,7 @@ impl Verdicts {
             .map(|(position, node)| {
                 let possible = match care {
                     Care::MostLikely => None,
-                    Care::Possible { halvings } => {
-                        let possible = nodes.possible(position);
-                        let part = |amount: Amount| Amount::new(amount.get() >> halvings);
-                        possible.map(|possible| possible.map(part))
-                    }
+                    Care::AllThatIsPossible => nodes.possible(position),
                 };
                 let asked = possible.map_or(*demand, |possible| {
                     Resources::from_fn(|of| demand[of].saturating_add(possible[of]))

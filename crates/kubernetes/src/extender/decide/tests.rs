@@ -414,31 +414,6 @@ fn the_twin_that_a_pod_may_have_gone_to_is_not_overfilled_by_the_next_one() {
     }
 }
 
-/// The harm: where no node had room for all Pods in doubt, every node passed as if there were none.
-#[test]
-fn where_none_has_room_for_all_that_is_possible_those_with_the_most_of_it_pass() {
-    let mut table = table(&[("a", 100), ("b", 500), ("c", 300)]);
-    for uid in ["1", "2", "3"] {
-        let name = PodName::new("shop", uid);
-        let demand = Resources::new([200; 5]).map(Amount::new);
-        table.ask(uid, &PodFacts::on(&name, None, demand), NOW);
-        let others = ["a", "b"].map(|node| table.nodes().position(node));
-        let near = table.nodes().near(others.into_iter().flatten());
-        table.place(uid, "c", near, NOW);
-    }
-    let (snapshot, policy) = (snapshot_of(&table), policy());
-    let call = call(&snapshot, &policy);
-    let mut next = plain();
-    next["metadata"]["annotations"] = json!({"evenkeel.dev/disk-io": "100"});
-    assert_eq!(passing(&next, &["a", "b", "c"], &call), ["a"]);
-    assert_eq!(
-        passing(&next, &["b", "c"], &call),
-        ["b"],
-        "a quarter of them"
-    );
-    assert!(passing(&next, &["c"], &call).is_empty());
-}
-
 #[test]
 fn the_node_that_others_were_preempted_on_passes_for_the_pod_they_went_for() {
     let snapshot = snapshot(&[("a", 900), ("b", 950)]);
