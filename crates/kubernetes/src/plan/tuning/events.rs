@@ -22,7 +22,7 @@ pub enum Told {
     UnderWay(PendingResize),
     /// It was withdrawn after this time.
     Withdrawn(ResizePhase, SignedDuration),
-    /// The rules or the API server refuse it.
+    /// The rules or the API server refuse it, or it was not seen to be taken in time.
     Refused(Option<Refusal>),
     /// Somebody else has changed the Pod.
     LeftAlone(Refusal),
@@ -78,7 +78,8 @@ impl Told {
             ),
             Self::Refused(Some(refusal)) => format!("its resize is given up: {refusal}"),
             Self::Refused(None) => {
-                "its resize is given up: two minutes after it was decided it is still not to be seen".to_owned()
+                "its resize is given up: it was not seen to be taken in time, or nothing is left of it"
+                    .to_owned()
             }
             Self::LeftAlone(refusal) => format!("it is left alone: {refusal}"),
             Self::PutBack => "it gets the resources again that it was made with".to_owned(),
