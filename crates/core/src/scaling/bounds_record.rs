@@ -100,7 +100,7 @@ impl BoundsRecord {
 
     /// Takes note of the bounds that the object has at `now`.
     pub fn observe(&mut self, found: ObjectBounds, now: Timestamp) -> BoundsChange {
-        let undone = found == self.user;
+        let (undone, is_ours) = (found == self.user, self.written != self.user);
         let before = std::mem::replace(&mut self.written, found);
         self.take_edits(before);
         if found == before {
@@ -110,8 +110,17 @@ impl BoundsRecord {
             self.contested &= self.contest.until(now).is_some();
             return BoundsChange::None;
         }
-        // Who edits bounds sets a frame, and all contribute within it. Who sets another count wants
-        // that one, and may be a scaler that would set it again and again.
+        // A user who changes a count of their own undoes nothing. The contest goes on as it was.
+        if found.is_count() && !is_ours {
+            self.contested &= self.contest.until(now).is_some();
+            return if self.contested {
+                BoundsChange::Contested
+            } else {
+                BoundsChange::Edited
+            };
+        }
+        // Edited bounds are a frame within which all contribute. A writer that replaces a count that
+        // was written here wants another one, and may be a scaler that sets it again and again.
         if !undone && !found.is_count() {
             self.end_contest();
             return BoundsChange::Edited;
@@ -330,6 +339,22 @@ mod tests {
         record.withdraw(&Contributor::Cron("sale".to_owned()));
         assert_eq!(record.settle(at(645)), count(12));
         assert!(!record.is_needed());
+    }
+
+    /// The harm: a user who scaled by hand twice was taken for a writer that reverts.
+    #[test]
+    fn a_count_that_was_not_written_here_can_be_changed_as_often_as_the_user_likes() {
+        let count = ObjectBounds::of_count;
+        let mut record = BoundsRecord::of_user(count(6));
+        record.contribute(cron("sale", 6, None, 6000), at(0));
+        assert_eq!(record.settle(at(0)), count(6), "nothing is to be written");
+        for (second, found) in (5..).step_by(5).zip([5, 0, 1, 7, 6]) {
+            assert_eq!(
+                record.observe(count(found), at(second)),
+                BoundsChange::Edited
+            );
+            assert_eq!((record.contested, record.user), (false, count(found)));
+        }
     }
 
     #[test]

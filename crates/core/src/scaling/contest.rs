@@ -1,7 +1,8 @@
-//! A contest about a count, the replicas of a target or the floor under them: another writer sets
-//! another one again and again.
+//! A contest about a count, the replicas of a target or the floor under them: another writer reverts what was written
+//! here again and again.
 //!
-//! One change by another hand is nothing: a user scales by hand, and the decisions go on from there.
+//! One revert is no contest: a user scales by hand, and the decisions go on from there. A change of a count that was
+//! not written here reverts nothing.
 //! Two within 5 minutes are a contest, and the field is left to the other writer for 10 minutes. Where
 //! he goes on after that, each further rest is twice as long, up to 4 hours. Where he does not, the
 //! contest has ended by itself.

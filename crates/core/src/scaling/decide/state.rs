@@ -86,6 +86,8 @@ pub struct State {
     pub last_in: Option<Timestamp>,
     /// The count that was asked for, in mode direct.
     pub asked: Option<Asked>,
+    /// The count that was written here or by another replica; `None` once another writer has set another one.
+    pub own: Option<i32>,
     /// The contests about the count, in mode direct.
     pub contest: Contest,
     /// The generation of the object at the last tick.
@@ -112,9 +114,10 @@ impl State {
         let CountSeen { current, told, .. } = seen;
         let before = self.current.replace(current);
         self.generation = seen.generation.or(self.generation);
+        let is_overwritten = self.is_overwritten();
         let Some(from) = before.filter(|&before| before != current) else {
-            if policy.mode == Mode::Direct && self.is_undone_already() {
-                self.asked = None;
+            if policy.mode == Mode::Direct && is_overwritten {
+                (self.asked, self.own) = (None, None);
                 self.contest.undo(now);
             }
             return None;
@@ -122,9 +125,12 @@ impl State {
         let asked = self.asked.take().filter(|asked| asked.replicas == current);
         let at = asked.map_or(now, |asked| asked.at);
         let is_own = asked.is_some() || told == Some(current);
+        let own = std::mem::replace(&mut self.own, is_own.then_some(current));
         let behavior = policy.behavior.as_ref();
         self.events.record(behavior, from, current, at);
-        if policy.mode == Mode::Direct && !is_own {
+        // Zero is how a user switches scaling off. A change of a count that was not written here undoes nothing.
+        let is_undone = current != 0 && (own == Some(from) || is_overwritten);
+        if policy.mode == Mode::Direct && !is_own && is_undone {
             self.contest.undo(now);
         }
         Some(CountChange {
@@ -135,9 +141,9 @@ impl State {
         })
     }
 
-    /// True where the object has been changed twice since another count was asked for, and yet has the
-    /// count that it had: to what was asked for and back.
-    fn is_undone_already(&self) -> bool {
+    /// True where the object has been changed at least twice since a count was asked for: the count was
+    /// written, and another writer has replaced it since.
+    fn is_overwritten(&self) -> bool {
         let asked = self.asked.and_then(|asked| asked.generation);
         let since = self.generation.zip(asked).map(|(now, then)| now - then);
         since.is_some_and(|changes| changes >= 2)

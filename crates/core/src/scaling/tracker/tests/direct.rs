@@ -473,14 +473,15 @@ fn it_sleeps_without_a_queue_and_wakes_by_it_and_by_nothing_else() {
 #[test]
 fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
     let mut direct = Directly::new(4, spec(2, 20, cpu(), None), None);
+    direct.generation = Some(1);
     let settle = |direct: &mut Directly, tick| direct.tick(600, tick).decision;
     assert_eq!(settle(&mut direct, 0).replicas, 6);
-    direct.generation = Some(2);
-    direct.run.current = 3;
+    // It was set to 6, and to 3, between two ticks.
+    (direct.run.current, direct.generation) = (3, Some(3));
     let decision = settle(&mut direct, 1);
     assert_eq!((decision.replicas, decision.limited_by), (6, None));
     // It was set to 6, and to 3 again, between two ticks.
-    (direct.run.current, direct.generation) = (3, Some(4));
+    (direct.run.current, direct.generation) = (3, Some(5));
     let decision = settle(&mut direct, 2);
     let until = time(2) + SignedDuration::from_mins(10);
     assert_eq!(
@@ -491,6 +492,53 @@ fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
         assert_eq!(settle(&mut direct, tick).replicas, 3, "{tick}");
     }
     assert_eq!(settle(&mut direct, 42).replicas, 5, "it ends by itself");
+}
+
+/// The harm: `kubectl scale --replicas=0` and later `--replicas=1`, the documented way to switch scaling off and
+/// on, was taken for a contest.
+#[test]
+fn scaling_that_was_switched_off_and_on_again_goes_on_at_once() {
+    let mut direct = Directly::new(4, spec(1, 20, cpu(), None), None);
+    for tick in 0..3 {
+        assert_eq!(direct.tick(600, tick).decision.limited_by, None);
+    }
+    let mut tick = 3;
+    for _ in 0..4 {
+        for _ in 0..2 {
+            direct.run.current = 0;
+            let report = direct.tick(0, tick);
+            assert_eq!(report.decision.replicas, 0, "{tick}");
+            let active = condition(&report, &ConditionType::ScalingActive);
+            assert_eq!(active, Some((false, "ScalingDisabled".to_owned())));
+            tick += 1;
+        }
+        // A metric of a Pod that has just come, over its target.
+        direct.run.current = 1;
+        let report = direct.tick(1500, tick);
+        assert!(
+            report.decision.replicas > 1,
+            "{tick}: {:?}",
+            report.decision
+        );
+        let active = condition(&report, &ConditionType::ScalingActive);
+        assert_eq!(active, Some((true, "ValidMetricFound".to_owned())));
+        direct.tick(400, tick + 1);
+        tick += 2;
+    }
+}
+
+/// Counts that nobody wrote here are changed by hand as often as users like, and other changes of the object are none.
+#[test]
+fn a_count_that_was_not_written_here_is_not_contested() {
+    for (counts, each) in [(vec![4, 6, 5, 7, 4], 400), (vec![4, 4, 4, 4, 4], 400)] {
+        let mut direct = Directly::new(4, spec(2, 20, cpu(), None), None);
+        for (tick, count) in (0_i64..).zip(counts) {
+            direct.run.current = count;
+            direct.generation = Some(10 + 3 * tick);
+            let decision = direct.tick(each, tick).decision;
+            assert_eq!(decision.limited_by, None, "{tick}");
+        }
+    }
 }
 
 #[test]
