@@ -23,9 +23,11 @@ Examples:
   evenkeel cron next -f examples/cron/office-hours.yaml
   evenkeel cron next -f examples/cron/office-hours.yaml --after 2026-10-24T00:00:00Z --count 3
 
-Times are those of the cron's own zone. A run in an hour that clocks skip is made at its end; one in an
-hour that they repeat is made once. A cron with runOnce is taken to be applied at the moment after which
-its runs are asked for.";
+Times are those of the cron's own zone. A run in an hour that clocks skip is made at its end. A run at a
+named time in an hour that clocks repeat is made once; one by * or steps is made in both passes. A window
+closes when clocks first show, or skip, the next time of its end. A window that clocks skip as a whole does
+not open and is not shown. A cron with runOnce is taken to be applied at the moment after which its runs
+are asked for; its window is shown if it is open then.";
 
 /// Show the next runs of each cron of a manifest
 #[derive(Debug, clap::Args)]
@@ -91,6 +93,9 @@ struct Moment {
     end: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     local_end: Option<String>,
+    /// True for a window that is open at the moment after which the runs are asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    open: bool,
 }
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
@@ -166,6 +171,7 @@ fn runs(object: &CronHpa, spec: &CronSpec, after: Timestamp, count: usize) -> Cr
                 local: local_time(&one.at),
                 end: end.map(jiff::Zoned::timestamp),
                 local_end: end.map(local_time),
+                open: one.at.timestamp() <= after,
             }
         })
         .collect()
@@ -234,11 +240,12 @@ impl CronHpaRuns {
             for (place, moment) in cron.next.iter().enumerate() {
                 let first = place == 0;
                 let once = |text: &str| Cell::new(if first { text } else { "" });
+                let open = if moment.open { ", open now" } else { "" };
                 table.add_row([
                     once(&cron.name),
                     once(&cron.replicas.to_string()),
                     once(&cron.time_zone),
-                    Cell::new(&moment.local),
+                    Cell::new(format!("{}{open}", moment.local)),
                     Cell::new(moment.local_end.as_deref().unwrap_or("the next run")),
                 ]);
             }

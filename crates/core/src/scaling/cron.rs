@@ -18,6 +18,7 @@ mod clocks;
 mod day_set;
 mod days;
 mod expression;
+mod field;
 mod rule;
 mod schedule;
 mod spec;

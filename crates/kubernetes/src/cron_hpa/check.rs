@@ -55,6 +55,11 @@ enum Problem {
         /// True where all lists of the spec are counted together.
         of_all: bool,
     },
+    #[error(
+        "the window never closes: each moment of end is one of start, at which it opens again; accepted: \
+         an end at which it does not open"
+    )]
+    NeverCloses,
     #[error("start and end are in two time zones, {0} and {1}; accepted: one for both")]
     ZonesOfWindow(Zone, Zone),
 }
@@ -70,6 +75,7 @@ impl CronHpaError {
             Problem::Rules(error) => error.reason(),
             Problem::Form | Problem::NoWindow => "Form",
             Problem::TooMany { .. } => "TooMany",
+            Problem::NeverCloses => "NeverCloses",
             Problem::ZonesOfWindow(..) => "TwoTimeZones",
         }
     }
@@ -209,6 +215,9 @@ impl Defaults {
                     let differ = Err(Problem::ZonesOfWindow(zones.0, zones.1));
                     return at(|| path.to_owned(), differ);
                 }
+                if start.includes(&end) {
+                    return at(|| format!("{path}.end"), Err(Problem::NeverCloses));
+                }
                 (When::Window { start, end }, *replicas, text)
             }
             _ => return at(|| path.to_owned(), Err(Problem::Form)),
@@ -318,11 +327,14 @@ mod tests {
             let numbers = (0..60).map(|one| (one % most).to_string());
             numbers.collect::<Vec<_>>().join(",")
         };
-        let text = format!(
-            "TZ=America/Argentina/ComodRivadavia {} {} * * *",
-            field(60),
-            field(24)
-        );
+        let text = |minutes: u32| {
+            format!(
+                "TZ=America/Argentina/ComodRivadavia {} {} * * *",
+                field(minutes),
+                field(24)
+            )
+        };
+        let (start, end) = (text(59), text(60));
         let days = |from: usize, count: usize| -> Vec<String> {
             let day =
                 |place: usize| format!("* * {},{} 1-12 +MON-FRI", place % 28 + 1, place / 28 + 1);
@@ -330,7 +342,7 @@ mod tests {
         };
         let own = (MOST_DAYS_OF_ALL - MOST_DAYS) / MOST_CRONS;
         let crons = (0..MOST_CRONS).map(|place| {
-            json!({"name": format!("{place:0>128}"), "start": text, "end": text, "replicas": 1,
+            json!({"name": format!("{place:0>128}"), "start": start, "end": end, "replicas": 1,
                 "excludeDates": days(place * own, own)})
         });
         let spec = json!({
@@ -421,6 +433,17 @@ mod tests {
                     "replicas": 2}]}),
                 "TwoTimeZones",
                 "spec.crons[0]: start and end are in two time zones, UTC and Asia/Tokyo",
+            ),
+            (
+                json!({"crons": [{"start": "0 8 * * *", "end": "0 8 * * *", "replicas": 2}]}),
+                "NeverCloses",
+                "spec.crons[0].end: the window never closes",
+            ),
+            (
+                json!({"timeZone": "Europe/Berlin",
+                    "crons": [{"start": "*/30 * * * *", "end": "00 08 * * MON", "replicas": 2}]}),
+                "NeverCloses",
+                "spec.crons[0].end: the window never closes",
             ),
             (
                 json!({"crons": [{"schedule": "1 * * * *", "target": 1},

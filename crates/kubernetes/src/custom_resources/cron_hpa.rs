@@ -13,7 +13,11 @@ use super::schedule::schedule;
 use super::schema::{conditions, flag, list, object, replicas, ruled, text, time, written};
 
 /// What goes together in a rule.
-const RULES_OF_CRON: [(&str, &str); 5] = [
+const RULES_OF_CRON: [(&str, &str); 6] = [
+    (
+        "!has(self.start) || !has(self.end) || self.start != self.end",
+        "start and end differ: a window that opens again whenever it closes is always open",
+    ),
     (
         "has(self.schedule) != has(self.start)",
         "a cron has either a schedule with a target, or a window with start, end and replicas",
@@ -161,7 +165,10 @@ fn cron() -> Value {
         "schedule": schedule(
             "The moments of a run: five fields (minute, hour, day of month, month, day of week), or six \
              with seconds before them. CRON_TZ=Area/City or TZ=Area/City may stand before it. A run in \
-             an hour that clocks skip is made at its end, one in an hour that they repeat once.",
+             an hour that clocks skip is made at its end, one in an hour that they repeat once. Numbers, names, \
+             lists, ranges and steps are those of robfig/cron: 5/15 is 5, 20, 35 and 50. L, W and # mean \
+             the last day, the nearest weekday and the nth weekday. If day of month and day of week are \
+             both restricted, either is enough.",
         ),
         "target": replicas(
             "The replicas at a run. Above the current ones, the minReplicas of the HPA are raised to it, \
@@ -172,8 +179,8 @@ fn cron() -> Value {
         ),
         "start": schedule("The moments at which a window opens, in the form of a schedule."),
         "end": schedule(
-            "The moments at which a window closes, in the form of a schedule; it closes at the first \
-             after it has opened.",
+            "The moments at which a window closes, in the form of a schedule. It closes when clocks first \
+             show, or skip, the next of these times after it has opened.",
         ),
         "replicas": replicas(
             "The replicas while a window is open: they stand in for the minReplicas of the HPA, and for \

@@ -284,10 +284,14 @@ pub(super) fn cron() -> Value {
             ),
         }),
     );
+    let rules = [(
+        "self.start != self.end",
+        "start and end differ: a window that opens again whenever it closes is always open",
+    )];
     let mut crons = list(
         "The windows. Where several are open, the larger holds.",
         MOST_CRONS,
-        cron,
+        ruled(cron, &rules),
     );
     crons["minItems"] = json!(1);
     crons["x-kubernetes-list-type"] = json!("map");

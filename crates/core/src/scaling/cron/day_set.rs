@@ -62,6 +62,12 @@ impl DaySet {
         self.0.as_flattened().iter().all(|days| *days == 0)
     }
 
+    /// True where each day of the other set is one of this one.
+    pub(super) fn includes(&self, other: &Self) -> bool {
+        let mut pairs = self.0.as_flattened().iter().zip(other.0.as_flattened());
+        pairs.all(|(days, others)| others & !days == 0)
+    }
+
     /// Takes in the days of another set.
     pub(super) fn add(&mut self, other: &Self) {
         let all = self.0.as_flattened_mut().iter_mut();

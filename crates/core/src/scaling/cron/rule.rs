@@ -6,6 +6,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::days::ExcludedDays;
 use super::schedule::Schedule;
+use super::walk::MOST_YEARS;
 use super::zone::Zone;
 
 /// The moments at which a rule applies.
@@ -13,7 +14,7 @@ use super::zone::Zone;
 pub enum When {
     /// At each moment of a schedule.
     Run(Schedule),
-    /// From each moment of `start` until the next of `end`.
+    /// From each moment of `start` until the clock on the wall shows the next local time of `end`.
     Window { start: Schedule, end: Schedule },
 }
 
@@ -69,10 +70,30 @@ impl Rule {
         }
     }
 
-    /// The first run or start after `at` on a day that is not excluded; `None` where none comes.
+    /// The first run, or start of a window, after `at` on a day that is not excluded; `None` where none
+    /// comes.
     #[must_use]
     pub fn next_after(&self, at: Timestamp) -> Option<Zoned> {
-        self.begins().next_but(at, &self.excluded)
+        match self.when {
+            When::Run(_) => self.begins().next_but(at, &self.excluded),
+            When::Window { .. } => self.next_window(at).map(|window| window.start),
+        }
+    }
+
+    /// The first window that opens after `at`. One that clocks skip as a whole is passed over.
+    fn next_window(&self, mut at: Timestamp) -> Option<Window> {
+        let last_year = self.begins().local(at).year().saturating_add(MOST_YEARS);
+        loop {
+            let start = self.begins().next_but(at, &self.excluded)?;
+            if start.year() > last_year {
+                return None;
+            }
+            let window = self.window(start)?;
+            if window.start < window.end {
+                return Some(window);
+            }
+            at = window.start.timestamp();
+        }
     }
 
     /// The last run or start that is not after `at`, on a day that is not excluded.
@@ -96,15 +117,21 @@ impl Rule {
             .latest_until(since)
             .and_then(|start| self.window(start));
         open.filter(|window| since < window.end.timestamp())
-            .or_else(|| self.window(self.next_after(since)?))
+            .or_else(|| self.next_window(since))
     }
 
-    /// The window that opens at `start`; `None` for a rule without windows.
+    /// The window that opens at `start`, one of the moments of its starts; `None` for a rule without windows.
     pub(super) fn window(&self, start: Zoned) -> Option<Window> {
-        let When::Window { end, .. } = &self.when else {
+        let When::Window {
+            start: opens,
+            end: closes,
+        } = &self.when
+        else {
             return None;
         };
-        let end = end.next_after(start.timestamp())?;
+        let at = start.timestamp();
+        let named = opens.named_at(at, &self.excluded)?;
+        let end = closes.close_of(opens, at, named)?;
         Some(Window { start, end })
     }
 

@@ -102,6 +102,39 @@ impl Schedule {
         moments.latest().map(|at| self.local(at))
     }
 
+    /// The local time that the schedule names for its moment `at`: an earlier one than clocks show where they
+    /// skip it.
+    pub(super) fn named_at(&self, at: Timestamp, excluded: &ExcludedDays) -> Option<DateTime> {
+        let moments = Moments::around(self, whole_seconds(at), excluded);
+        moments.last_until(self.zone.rules().to_datetime(moments.at))
+    }
+
+    /// The moment at which a window closes that `opens` had open at `at`, its local time `named`.
+    ///
+    /// The first moment of the schedule does not do: it is a day or a week away where clocks have skipped,
+    /// or repeat, the local time that was next on the clock on the wall. So the window closes when that
+    /// local time is first shown or skipped, or at a moment of the schedule before. Windows that open in
+    /// both passes of an hour that comes twice also close in both.
+    pub(super) fn close_of(&self, opens: &Self, at: Timestamp, named: DateTime) -> Option<Zoned> {
+        let excluded = ExcludedDays::default();
+        let mut moments = Moments::around(self, whole_seconds(at), &excluded);
+        moments.is_fixed &= opens.times.are_fixed();
+        let by_clock = match comes(self.zone.rules(), moments.next_from(second_after(named)?)?)? {
+            Comes::Once(end) => end,
+            Comes::Twice(first, second) if first <= at => second,
+            Comes::Twice(first, _) => first,
+            Comes::Never(change) => change.at,
+        };
+        let end = moments.next().map_or(by_clock, |next| next.min(by_clock));
+        Some(self.local(end.max(at)))
+    }
+
+    /// True where each moment of the other schedule is one of this one, both in one zone.
+    #[must_use]
+    pub fn includes(&self, other: &Self) -> bool {
+        self.days.includes(&other.days) && self.times.includes(&other.times)
+    }
+
     /// The bytes that it holds beside its own size.
     pub(super) fn bytes(&self) -> usize {
         let Self {
@@ -118,6 +151,8 @@ impl Schedule {
 struct Moments<'a> {
     schedule: &'a Schedule,
     at: Timestamp,
+    /// True where times that come twice count once, and times that are skipped count at the change.
+    is_fixed: bool,
     walk: Walk<'a>,
 }
 
@@ -127,6 +162,7 @@ impl<'a> Moments<'a> {
         Self {
             schedule,
             at,
+            is_fixed: schedule.times.are_fixed(),
             walk: Walk::around(today, &schedule.days, excluded),
         }
     }
@@ -134,7 +170,7 @@ impl<'a> Moments<'a> {
     /// The first after the one in question.
     fn next(&self) -> Option<Timestamp> {
         let zone = self.schedule.zone.rules();
-        let is_fixed = self.schedule.times.are_fixed();
+        let is_fixed = self.is_fixed;
         let mut from = second_after(zone.to_datetime(self.at))?;
         if let Some(back) = repeating(zone, self.at) {
             let within = |from| self.next_from(from).filter(|found| *found < back.before);
@@ -163,7 +199,7 @@ impl<'a> Moments<'a> {
     /// The last that is not after the one in question.
     fn latest(&self) -> Option<Timestamp> {
         let zone = self.schedule.zone.rules();
-        let is_fixed = self.schedule.times.are_fixed();
+        let is_fixed = self.is_fixed;
         let mut until = zone.to_datetime(self.at);
         if let Some(back) = repeating(zone, self.at)
             && self.at >= back.at

@@ -1,5 +1,7 @@
 //! Schedules in numbers, and what comes of rules over days.
 
+mod clock_changes;
+mod expressions;
 mod schedules;
 mod ticks;
 mod work;

@@ -18,11 +18,15 @@ impl Times {
         let pattern = &cron.pattern;
         let fields = [&pattern.hours, &pattern.minutes, &pattern.seconds];
         let [hours, minutes, seconds] = fields.map(bits);
+        // The text has two or three fields of times, and three of days after them.
+        let written: Vec<&str> = pattern.as_str().split_whitespace().collect();
+        let of_times = written.len().saturating_sub(3);
+        let repeats = |field: &&str| field.contains(['*', '/']);
         Self {
             hours,
             minutes,
             seconds,
-            is_fixed: fields.iter().all(|field| is_fixed(field)),
+            is_fixed: !written.iter().take(of_times).any(repeats),
         }
     }
 
@@ -30,6 +34,13 @@ impl Times {
     /// repeat, and go by the time that passes rather than by what clocks show.
     pub(super) const fn are_fixed(&self) -> bool {
         self.is_fixed
+    }
+
+    /// True where each time of the other is one of these.
+    pub(super) const fn includes(&self, other: &Self) -> bool {
+        other.hours & !self.hours == 0
+            && other.minutes & !self.minutes == 0
+            && other.seconds & !self.seconds == 0
     }
 
     /// The first of a day.
@@ -101,10 +112,6 @@ impl Times {
 fn bits(field: &CronComponent) -> u64 {
     let values = field.values().into_iter();
     values.fold(0, |bits, value| bits | 1 << value)
-}
-
-const fn is_fixed(field: &CronComponent) -> bool {
-    field.step == 1 && !field.from_wildcard
 }
 
 /// Hour, minute and second; a fraction of a second is none of a schedule's business.

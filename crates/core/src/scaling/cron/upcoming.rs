@@ -46,8 +46,14 @@ impl<'a> Upcoming<'a> {
     }
 }
 
+/// The end of the window that opens at `at`, or the moment itself for a run.
+fn ends(rule: &Rule, at: &Zoned) -> Timestamp {
+    let window = rule.window(at.clone());
+    window.map_or(at.timestamp(), |window| window.end.timestamp())
+}
+
 /// The next `most` runs and windows of each rule after `now`, in the order of their moments. A rule that
-/// is suspended, or has applied once, has none.
+/// is suspended, or has applied once, has none; one whose only window is open has that one.
 #[must_use]
 pub fn upcoming<'a>(
     spec: &'a CronSpec,
@@ -58,7 +64,7 @@ pub fn upcoming<'a>(
     let of_rule = |rule: &'a Rule| {
         let since = state.since(rule).unwrap_or(now);
         let first = if rule.run_once {
-            rule.only(since).filter(|at| now < at.timestamp())
+            rule.only(since).filter(|at| now < ends(rule, at))
         } else {
             rule.next_after(now)
         };
