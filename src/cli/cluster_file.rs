@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::output::{self, Failure};
 use crate::config::{API_VERSION, Checker, yaml};
@@ -110,7 +109,7 @@ pub(super) fn read(path: &Path, policy: &Policy) -> Result<Cluster, Failure> {
 }
 
 fn parse(text: &str, policy: &Policy) -> Result<Cluster, Vec<String>> {
-    let tree: Value = yaml::parse(text).map_err(|error| vec![format!("is not YAML: {error}")])?;
+    let tree = yaml::parse_amounts(text).map_err(|error| vec![format!("is not YAML: {error}")])?;
     let file: ClusterFile = serde_path_to_error::deserialize(&tree)
         .map_err(|error| vec![format!("{}: {}", error.path(), error.inner())])?;
     let mut check = Checker::default();

@@ -283,6 +283,7 @@ fn caps(
     let mut cap = |key| {
         let text = annotations.get(key)?;
         let quantity = text.parse::<Quantity>().ok();
+        let quantity = quantity.filter(|bits| !bits.is_negative());
         if quantity.is_none() {
             let accepted = "a Kubernetes quantity of bits per second, such as 10M";
             invalid.push(InvalidAnnotation::new(key, text, accepted));

@@ -171,6 +171,9 @@ impl Visitor<'_> for QuantityVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
         let quantity: Quantity = text.parse().map_err(E::custom)?;
+        if quantity.is_negative() {
+            return Err(negative(text));
+        }
         Ok(Written(quantity.milli_ceil()))
     }
 
@@ -179,12 +182,18 @@ impl Visitor<'_> for QuantityVisitor {
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-        self.visit_u64(u64::try_from(number).unwrap_or(0))
+        let number = u64::try_from(number).map_err(|_| negative(number))?;
+        self.visit_u64(number)
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
         self.visit_str(&number.to_string())
     }
+}
+
+/// What the API server refuses as well: no object of a cluster holds it, but a manifest may.
+fn negative<E: Error>(given: impl fmt::Display) -> E {
+    E::custom(format_args!("{given} is below 0; accepted: 0 or more"))
 }
 
 #[cfg(test)]
@@ -202,7 +211,6 @@ mod tests {
             ("\"1.5\"", 1500),
             ("1.5", 1500),
             ("2", 2000),
-            ("-2", 0),
             ("1e2", 100_000),
             ("\"0.1Ki\"", 102_400),
             ("0.0001", 1),
@@ -212,6 +220,11 @@ mod tests {
             assert_eq!(found.cpu(), Some(MilliCpu(milli)), "{written}");
         }
         assert_eq!(list(r#"{"cpu":null}"#).cpu(), None);
+        for negative in ["-2", "-0.5", "\"-500m\"", "\"-1Gi\""] {
+            let text = format!(r#"{{"memory":{negative}}}"#);
+            let error = serde_json::from_str::<ResourceList>(&text).unwrap_err();
+            assert!(error.to_string().contains("0 or more"), "{error}");
+        }
     }
 
     #[test]

@@ -63,6 +63,12 @@ impl Quantity {
         self.ceil_in(UNIT / 1_000)
     }
 
+    /// True below 0.
+    #[must_use]
+    pub const fn is_negative(self) -> bool {
+        self.nano < 0
+    }
+
     /// Thousandths of a unit, rounded away from zero as `MilliValue` of Kubernetes is; too large
     /// gives the largest, too small the smallest.
     #[must_use]

@@ -107,9 +107,9 @@ fn from_file(path: &Path, now: Timestamp) -> Result<Vec<Certificate>, Failure> {
     let found = if text.contains("-----BEGIN ") && yaml::parse::<Value>(&text).is_err() {
         read_pem(&name.to_string(), text.as_bytes(), now)
     } else {
-        yaml::parse_all(&text)
+        yaml::parse_documents(&text)
             .map_err(|error| format!("is neither PEM nor YAML: {error}"))
-            .and_then(|documents: Vec<Value>| {
+            .and_then(|documents| {
                 let mut found = Vec::new();
                 for document in &documents {
                     search(document, "", now, &mut found)?;

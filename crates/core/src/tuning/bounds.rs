@@ -9,6 +9,11 @@ use crate::units::Amount;
 pub(super) const ABOVE_SAMPLE: u64 = 5;
 /// What a memory limit stays above what is held, in hundredths of it.
 pub(super) const ABOVE_HELD: u64 = 10;
+/// The least cpu limit that kubelet enforces, in millicores: below it use tells nothing of what is wanted.
+pub(super) const LEAST_CPU: Amount = Amount::new(10);
+/// The share of what a container was made with that it keeps, in parts of it, however little it uses: one
+/// that is called for again has to get through the minutes until its next turn.
+const KEPT: u64 = 10;
 
 /// A rule that a limit is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,6 +165,15 @@ impl Ends {
     /// The highest amount within the ends.
     pub(super) fn highest(&self) -> Option<Amount> {
         self.most.map(|(most, _)| most)
+    }
+}
+
+/// The least that a limit may come down to from what its container was made with.
+pub(super) fn kept(resource: TunedResource, made_with: Amount) -> Amount {
+    let share = Amount::new(made_with.get() / KEPT);
+    match resource {
+        TunedResource::Cpu => share.max(LEAST_CPU.min(made_with)),
+        TunedResource::Memory => share,
     }
 }
 

@@ -4,18 +4,12 @@
 //! Where the bounds leave no amount, nothing is changed: a container that has just used more than its
 //! owner allows is not cut. How far the limit then moves at once is for [`Step`] to say.
 
-use super::bounds::{ABOVE_HELD, ABOVE_SAMPLE, Bound, Bounds, Ends, above};
+use super::bounds::{ABOVE_HELD, ABOVE_SAMPLE, Bound, Bounds, Ends, above, kept};
 use super::cpu_memory::TunedResource;
 use super::samples::Samples;
 use super::step::Step;
 use super::target::{Elasticity, Trend, is_held, target};
 use crate::units::Amount;
-
-/// The least cpu limit that kubelet enforces, in millicores: below it use tells nothing of what is wanted.
-const LEAST_CPU: Amount = Amount::new(10);
-/// The share of what a container was made with that it keeps, however little it uses: one that is called for
-/// again has to get through the minutes until its next turn.
-const KEPT: u64 = 10;
 
 /// A request and a limit, each where it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -176,10 +170,7 @@ fn ends(container: &Container, samples: &Samples, current: Amount) -> Ends {
         ends.at_least(above(held, ABOVE_HELD), Bound::WorkingSet);
     }
     let made_with = container.made_with(current);
-    ends.at_least(Amount::new(made_with.get() / KEPT), Bound::Kept);
-    if container.resource == TunedResource::Cpu {
-        ends.at_least(LEAST_CPU.min(made_with), Bound::Kept);
-    }
+    ends.at_least(kept(container.resource, made_with), Bound::Kept);
     if container.was_killed {
         ends.at_least(made_with, Bound::MadeWith);
     }

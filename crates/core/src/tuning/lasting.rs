@@ -5,7 +5,7 @@
 //! whatever hour. So the highest counts, and what the kernel held against the container raises it: of one
 //! that was throttled or killed nobody saw what it wanted.
 
-use super::bounds::{Bound, Ends, Range, above_use};
+use super::bounds::{Bound, Ends, LEAST_CPU, Range, above_use, kept};
 use super::cpu_memory::TunedResource;
 use super::decide::Values;
 use super::samples::SAMPLES;
@@ -113,6 +113,9 @@ fn limit(
     let mut ends = Ends::default();
     let (least, bound) = above_use(history.resource, used.peak);
     ends.at_least(least, bound);
+    // As in place: a limit of 0 would be none, and one near it starves the container at its next start.
+    let most = history.allowed.most.unwrap_or(current);
+    ends.at_least(kept(history.resource, current.min(most)), Bound::Kept);
     if history.throttled.is_some_and(|share| share > THROTTLED) {
         reasons.push("it was throttled, so that what it wanted was more than what it used");
         ends.at_least(scaled(current, 1.0 + elasticity.get()), Bound::Throttled);
@@ -157,7 +160,11 @@ fn request(
     let least = history.allowed.least.unwrap_or_default();
     let wanted = history.resource.rounded(used.p90.max(least), limit);
     // The API server refuses a request of nothing for a class that has one.
-    let wanted = wanted.max(Amount::new(1));
+    let least = match history.resource {
+        TunedResource::Cpu => LEAST_CPU.min(current).max(Amount::new(1)),
+        TunedResource::Memory => history.resource.rounded(Amount::new(1), limit),
+    };
+    let wanted = wanted.max(least);
     Some(limit.map_or(wanted, |limit| wanted.min(limit)))
 }
 
@@ -259,6 +266,46 @@ mod tests {
         let found = lasting(&one, Elasticity::default()).unwrap();
         assert_eq!(found.values.limit, Some(Amount::new(480 << 20)));
         assert_eq!(found.limited_by, Some(Bound::OomKilled));
+    }
+
+    #[test]
+    fn what_uses_next_to_nothing_keeps_the_least_amounts_of_a_resize() {
+        let idle = [vec![0.0; 400]];
+        let hardly = [vec![0.3; 400]];
+        for samples in [&idle, &hardly] {
+            let one = history(TunedResource::Cpu, samples);
+            assert_eq!(cpu(&one), (10, 100));
+            let guaranteed = History {
+                guaranteed: true,
+                ..one
+            };
+            assert_eq!(cpu(&guaranteed), (100, 100));
+            // One that was made with less than the least has what it was made with.
+            let mut small = one;
+            small.current.limit = Some(Amount::new(60));
+            assert_eq!(cpu(&small), (10, 10));
+            small.current = Values {
+                request: Some(Amount::new(4)),
+                limit: Some(Amount::new(5)),
+            };
+            assert_eq!(cpu(&small), (4, 5));
+            let bounded = History {
+                allowed: Range {
+                    least: None,
+                    most: Some(Amount::new(50)),
+                },
+                ..one
+            };
+            assert_eq!(cpu(&bounded), (10, 10), "of what its owner still allows");
+        }
+        let mut memory = history(TunedResource::Memory, &idle);
+        memory.current = Values {
+            request: Some(Amount::new(200 << 20)),
+            limit: Some(Amount::new(400 << 20)),
+        };
+        let found = lasting(&memory, Elasticity::default()).unwrap().values;
+        assert_eq!(found.limit, Some(Amount::new(40 << 20)));
+        assert_eq!(found.request, Some(Amount::new(1 << 20)));
     }
 
     #[test]

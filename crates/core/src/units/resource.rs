@@ -52,9 +52,15 @@ impl Resource {
     /// for I/O. What is finer than the unit is rounded up.
     ///
     /// # Errors
-    /// The text is no quantity, or no rate.
+    /// The text is no quantity, or no rate, or below 0.
     pub fn parse_amount(self, text: &str) -> Result<Amount, AmountError> {
-        let quantity = || text.parse::<Quantity>();
+        let quantity = || {
+            let quantity: Quantity = text.parse()?;
+            if quantity.is_negative() {
+                return Err(AmountError::Negative(text.to_owned()));
+            }
+            Ok(quantity)
+        };
         Ok(match self {
             Self::Cpu => Amount::new(quantity()?.milli_ceil()),
             Self::Memory | Self::Disk => Amount::new(quantity()?.ceil()),
@@ -86,6 +92,9 @@ pub enum AmountError {
     Quantity(#[from] QuantityError),
     #[error(transparent)]
     Rate(#[from] RateError),
+    /// No resource has less than nothing of it, and the API server refuses it.
+    #[error("{0:?} is not accepted: an amount of 0 or more")]
+    Negative(String),
 }
 
 impl AmountError {
@@ -95,6 +104,7 @@ impl AmountError {
         match self {
             Self::Quantity(_) => "a Kubernetes quantity such as 500m or 2Gi",
             Self::Rate(_) => RateError::ACCEPTED,
+            Self::Negative(_) => "an amount of 0 or more",
         }
     }
 }
@@ -175,6 +185,18 @@ mod tests {
             "network-io".parse::<Resource>(),
             Err(UnknownResource("network-io".to_owned()))
         );
+    }
+
+    #[test]
+    fn amounts_below_nothing_are_refused() {
+        for resource in [Resource::Cpu, Resource::Memory, Resource::Disk] {
+            for text in ["-1", "-500m", "-1Gi", "-1e3", "-0.0001"] {
+                let error = resource.parse_amount(text).unwrap_err();
+                assert!(error.to_string().contains("0 or more"), "{error}");
+            }
+            assert_eq!(resource.parse_amount("-0"), Ok(Amount::ZERO));
+        }
+        assert!(Resource::NetworkIo.parse_amount("-5Mbps").is_err());
     }
 
     #[test]

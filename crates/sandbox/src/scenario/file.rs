@@ -143,7 +143,9 @@ impl FromStr for Scenario {
 }
 
 pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioError> {
-    let file: ScenarioFile = serde_saphyr::from_str(text)
+    // Its amounts and objects are those of manifests, in which 010 is 8.
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    let file: ScenarioFile = serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| ScenarioError::Malformed(error.to_string()))?;
     let ScenarioFile {
         name,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::args::Args;
@@ -23,15 +24,9 @@ const CORE: f64 = 1000.0;
 pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<Workload>, Failure> {
     let refuse = |what: String| Failure::call(format_args!("{}: {what}", file.display()));
     let text = output::read_input(file)?;
-    let object: Value = yaml::parse(&text).map_err(|error| refuse(error.to_string()))?;
-    let kind = object["kind"].as_str().unwrap_or_default();
-    let version = object["apiVersion"].as_str().unwrap_or_default();
-    let kind = Kind::of(version, kind).filter(|kind| Kind::WORKLOADS.contains(kind));
-    let mut workload = kind
-        .and_then(|kind| workload(kind, &object))
-        .ok_or_else(|| {
-            refuse("accepted: a Deployment, StatefulSet, ReplicaSet or DaemonSet".to_owned())
-        })?;
+    let objects =
+        yaml::parse_objects(&text).map_err(|error| refuse(format!("is not YAML: {error}")))?;
+    let mut workload = only_workload(&objects).map_err(refuse)?;
     let shown = workload.containers.iter().filter(|one| one.is_shown);
     let names: Vec<&str> = shown.map(|one| one.name.as_str()).collect();
     let name = match (&args.container, &names[..]) {
@@ -56,6 +51,24 @@ pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<Workload>, Failu
         }
     }
     Ok(vec![workload])
+}
+
+/// The one workload among the objects of a file.
+fn only_workload(objects: &[Value]) -> Result<Workload, String> {
+    let workloads = objects.iter().filter_map(|object| {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let kind = Kind::of(text("apiVersion"), text("kind"));
+        let kind = kind.filter(|kind| Kind::WORKLOADS.contains(kind))?;
+        Some((kind, object))
+    });
+    let all: Vec<(Kind, &Value)> = workloads.collect();
+    let [(kind, object)] = all[..] else {
+        let count = all.len();
+        return Err(format!(
+            "holds {count} workloads; accepted: one Deployment, StatefulSet, ReplicaSet or DaemonSet"
+        ));
+    };
+    read_workload(kind, object)
 }
 
 /// Refuses what no container uses: more than any machine has.
@@ -92,9 +105,13 @@ fn values(path: Option<&Path>, factor: f64) -> Result<Vec<Vec<f64>>, Failure> {
 
 /// A workload as its object has it; `None` where it has no template that can be read.
 pub(super) fn workload(kind: Kind, object: &Value) -> Option<Workload> {
-    let metadata: evenkeel_kubernetes::meta::Meta =
-        serde_json::from_value(object["metadata"].clone()).ok()?;
-    let spec: PodSpec = serde_json::from_value(object["spec"]["template"]["spec"].clone()).ok()?;
+    read_workload(kind, object).ok()
+}
+
+/// A workload as its object has it.
+fn read_workload(kind: Kind, object: &Value) -> Result<Workload, String> {
+    let metadata: evenkeel_kubernetes::meta::Meta = part(object, "/metadata")?;
+    let spec: PodSpec = part(object, "/spec/template/spec")?;
     let main = spec.containers.iter().map(|one| ("containers", one));
     let init = spec
         .init_containers
@@ -117,7 +134,7 @@ pub(super) fn workload(kind: Kind, object: &Value) -> Option<Workload> {
         CpuMemory::default()
     };
     let replicas = object["spec"]["replicas"].as_u64().unwrap_or(1);
-    Some(Workload {
+    Ok(Workload {
         namespace: metadata
             .namespace
             .clone()
@@ -129,6 +146,14 @@ pub(super) fn workload(kind: Kind, object: &Value) -> Option<Workload> {
         scaled_by,
         containers: containers.collect(),
     })
+}
+
+/// A part of an object.
+fn part<T: DeserializeOwned>(object: &Value, pointer: &str) -> Result<T, String> {
+    let path = pointer.trim_start_matches('/').replace('/', ".");
+    let value = object.pointer(pointer).unwrap_or(&Value::Null);
+    let read = serde_path_to_error::deserialize(value);
+    read.map_err(|error| format!("{path}.{}: {}", error.path(), error.inner()))
 }
 
 #[cfg(test)]
