@@ -1,5 +1,6 @@
 //! `evenkeel migrate`: manifests of other products, as Evenkeel's.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -21,9 +22,12 @@ Examples:
 
 Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun and the cron triggers of KEDA's
 ScaledObjects to CronHPAs, and Kapacity's IntelligentHorizontalPodAutoscalers and HorizontalPortraits to
-the kinds of the same names. What is done otherwise stands above each in a comment; what cannot be done
-is refused. Documents of other kinds are passed over. Evenkeel looks at the results in namespaces that have
-opted in: kubectl annotate namespace NAME evenkeel.dev/enabled=true.";
+the kinds of the same names. What is done otherwise stands above each in a comment. An object of which a
+part cannot be carried over is not converted; the others are, and standard error lists the rest. Objects of
+other kinds are passed over with a warning. Evenkeel looks at the results in namespaces that have opted in:
+kubectl annotate namespace NAME evenkeel.dev/enabled=true.
+
+Exit codes: 0 all converted; 1 some were not; 2 the call or the file is wrong, or nothing was converted.";
 
 /// Convert manifests of other products to Evenkeel's
 #[derive(Debug, clap::Args)]
@@ -66,30 +70,72 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         now: clock::now(),
         time_zone: time_zone.as_deref(),
     };
-    let mut converted = Vec::new();
-    for document in &documents {
-        collect(document, &circumstances, &mut converted).map_err(refuse)?;
-    }
+    let Conversions { converted, refused } = convert(&documents, &circumstances);
     if converted.is_empty() {
-        return Err(refuse(format!(
-            "holds nothing to convert; accepted: {ACCEPTED}"
-        )));
+        let why = if refused.is_empty() {
+            format!("holds nothing to convert; accepted: {ACCEPTED}")
+        } else {
+            refused.join("\n")
+        };
+        return Err(refuse(why));
     }
-    print(&converted, *output)
+    print(&converted, *output)?;
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let (count, of) = (refused.len(), refused.len() + converted.len());
+    let list = refused.join("\n  ");
+    let file = file.display();
+    Err(Failure::work(format_args!(
+        "{file}: {count} of {of} objects not converted:\n  {list}"
+    )))
 }
 
-fn collect(
-    document: &Value,
-    circumstances: &Circumstances<'_>,
-    converted: &mut Vec<Migrated>,
-) -> Result<(), String> {
-    let Some(migrated) = migrate(document, circumstances) else {
-        return Ok(());
-    };
+/// The objects of a file that were converted, and those that were not, each with the reason.
+#[derive(Default)]
+struct Conversions {
+    converted: Vec<Migrated>,
+    refused: Vec<String>,
+}
+
+fn convert(documents: &[Value], circumstances: &Circumstances<'_>) -> Conversions {
+    let mut all = Conversions::default();
+    let mut made = HashSet::new();
+    for document in documents {
+        let named = name_of(document);
+        match migrate(document, circumstances) {
+            None => output::warn(&format!("{named} is passed over")),
+            Some(Err(error)) => all.refused.push(format!("{named}: {error}")),
+            Some(Ok(migrated)) => {
+                let name = name_of(&migrated.manifest);
+                if made.insert(name.clone()) {
+                    all.converted.push(migrated);
+                } else {
+                    let twice = "is what another object of the file has become; give one of them another name";
+                    all.refused.push(format!("{named}: {name} {twice}"));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Kind, namespace and name of an object, for people.
+fn name_of(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (kind, name) = (text(&document["kind"]), text(&document["metadata"]["name"]));
-    converted.push(migrated.map_err(|error| format!("{kind} {name:?}: {error}"))?);
-    Ok(())
+    let kind = text(&object["kind"]);
+    let metadata = &object["metadata"];
+    let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
+    let kind = if kind.is_empty() {
+        "an object without a kind".to_owned()
+    } else {
+        kind
+    };
+    if namespace.is_empty() {
+        format!("{kind} {name:?}")
+    } else {
+        format!("{kind} {:?}", format!("{namespace}/{name}"))
+    }
 }
 
 fn print(converted: &[Migrated], format: Format) -> Result<(), Failure> {

@@ -164,3 +164,225 @@ fn manifests_of_other_products_become_ones_whose_runs_can_be_shown() {
     ]);
     zone.is_refused(2, &["--time-zone: \"Mars\" is no time zone"]);
 }
+
+/// One CronHPA with these windows or runs.
+fn cron_hpa(crons: &Value) -> String {
+    json!({
+        "apiVersion": "autoscaling.evenkeel.dev/v1alpha1",
+        "kind": "CronHPA",
+        "metadata": {"name": "a"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "crons": crons},
+    })
+    .to_string()
+}
+
+fn next(manifest: &str, after: &str, format: &str) -> super::Called {
+    let arguments = ["cron", "next", "-f", "-", "--after", after, "-o", format];
+    evenkeel_with_input(&arguments, manifest)
+}
+
+#[test]
+fn windows_around_changes_of_the_clocks_are_shown_as_the_clock_on_the_wall_has_them() {
+    for (zone, start, end, after, expected) in [
+        (
+            "Europe/Berlin",
+            "0 2 * * SUN",
+            "0 3 * * SUN",
+            "2026-03-28T00:00:00Z",
+            ["2026-04-05T00:00:00Z", "2026-04-05T01:00:00Z"],
+        ),
+        (
+            "America/New_York",
+            "*/30 1 * * *",
+            "45 1 * * *",
+            "2026-11-01T05:50:00Z",
+            ["2026-11-01T06:00:00Z", "2026-11-01T06:45:00Z"],
+        ),
+        (
+            "Australia/Lord_Howe",
+            "0 2 * * *",
+            "15 2 * * *",
+            "2026-10-03T15:00:00Z",
+            ["2026-10-04T15:00:00Z", "2026-10-04T15:15:00Z"],
+        ),
+        (
+            "America/Sao_Paulo",
+            "0 0 * * *",
+            "0 1 * * *",
+            "2018-11-03T12:00:00Z",
+            ["2018-11-05T02:00:00Z", "2018-11-05T03:00:00Z"],
+        ),
+        (
+            "Asia/Beirut",
+            "30 23 * * *",
+            "30 0 * * *",
+            "2026-03-28T12:00:00Z",
+            ["2026-03-28T21:30:00Z", "2026-03-28T22:00:00Z"],
+        ),
+        (
+            "Africa/Cairo",
+            "0 0 * * *",
+            "30 1 * * *",
+            "2026-04-23T12:00:00Z",
+            ["2026-04-23T22:00:00Z", "2026-04-23T22:30:00Z"],
+        ),
+        (
+            "America/Havana",
+            "30 0 * * *",
+            "30 1 * * *",
+            "2026-11-01T00:00:00Z",
+            ["2026-11-01T04:30:00Z", "2026-11-01T06:30:00Z"],
+        ),
+        (
+            "Pacific/Apia",
+            "0 20 29 12 *",
+            "0 6 30 12 *",
+            "2011-12-29T12:00:00Z",
+            ["2011-12-30T06:00:00Z", "2011-12-30T10:00:00Z"],
+        ),
+        (
+            "Europe/Dublin",
+            "0 1 * * *",
+            "0 2 * * *",
+            "2026-03-28T12:00:00Z",
+            ["2026-03-30T00:00:00Z", "2026-03-30T01:00:00Z"],
+        ),
+        (
+            "America/St_Johns",
+            "0 0 * * *",
+            "30 0 * * *",
+            "2010-03-13T12:00:00Z",
+            ["2010-03-14T03:30:00Z", "2010-03-14T03:31:00Z"],
+        ),
+        (
+            "Asia/Tehran",
+            "0 0 22 3 *",
+            "0 1 22 3 *",
+            "2021-03-20T00:00:00Z",
+            ["2023-03-21T20:30:00Z", "2023-03-21T21:30:00Z"],
+        ),
+        (
+            "Antarctica/Troll",
+            "0 2 * * *",
+            "30 2 * * *",
+            "2026-03-28T12:00:00Z",
+            ["2026-03-30T00:00:00Z", "2026-03-30T00:30:00Z"],
+        ),
+    ] {
+        let crons =
+            json!([{"name": "w", "start": start, "end": end, "timeZone": zone, "replicas": 3}]);
+        let shown = next(&cron_hpa(&crons), after, "json").json();
+        let first = &shown["cronHpas"][0]["crons"][0]["next"][0];
+        assert_eq!(
+            [&first["time"], &first["end"]],
+            [&json!(expected[0]), &json!(expected[1])],
+            "{zone} {start}"
+        );
+    }
+}
+
+#[test]
+fn a_window_that_applies_once_is_shown_while_it_is_open() {
+    let crons = json!([{"name": "sale", "start": "0 8 * * *", "end": "0 18 * * *", "replicas": 3, "runOnce": true}]);
+    let shown = next(&cron_hpa(&crons), "2026-11-22T12:00:00Z", "table");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(!shown.stdout.contains("never"), "{}", shown.stdout);
+    for part in [
+        "2026-11-22 08:00:00 UTC, open now",
+        "2026-11-22 18:00:00 UTC",
+    ] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    let shown = next(&cron_hpa(&crons), "2026-11-22T12:00:00Z", "json").json();
+    let all = &shown["cronHpas"][0]["crons"][0]["next"];
+    assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+    assert_eq!(all[0]["open"], true);
+}
+
+#[test]
+fn schedules_of_robfig_are_read_and_windows_that_never_close_are_refused() {
+    let crons = json!([
+        {"name": "a", "schedule": "5/15 * * * *", "target": 3},
+        {"name": "b", "schedule": "0/30 8 * * mon", "target": 3},
+        {"name": "c", "schedule": "@midnight", "target": 3},
+    ]);
+    let shown = next(&cron_hpa(&crons), "2026-11-22T12:00:00Z", "json").json();
+    let first: Vec<&Value> = (0..3)
+        .map(|place| &shown["cronHpas"][0]["crons"][place]["next"][0]["time"])
+        .collect();
+    assert_eq!(
+        first,
+        [
+            "2026-11-22T12:05:00Z",
+            "2026-11-23T08:00:00Z",
+            "2026-11-23T00:00:00Z"
+        ]
+    );
+    for (cron, told) in [
+        (
+            json!({"start": "0 8 * * *", "end": "0 8 * * *", "replicas": 3}),
+            "spec.crons[0].end: the window never closes",
+        ),
+        (
+            json!({"schedule": "@every 5m", "target": 3}),
+            "no such moment",
+        ),
+    ] {
+        next(&cron_hpa(&json!([cron])), "2026-11-22T12:00:00Z", "json").is_refused(2, &[told]);
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_is_listed_and_the_rest_is_converted() {
+    let scaled = |name: &str, metadata: Value, spec: Value| {
+        let mut object = json!({
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"scaleTargetRef": {"name": name}, "triggers": [{"type": "cron", "metadata": {
+                "timezone": "UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "5"}}]},
+        });
+        let both = [("metadata", metadata), ("spec", spec)];
+        for (part, fields) in both {
+            for (field, value) in fields.as_object().unwrap() {
+                object[part][field] = value.clone();
+            }
+        }
+        object
+    };
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [
+        scaled("first", json!({}), json!({})),
+        scaled("lost", json!({}), json!({"holidays": "de"})),
+        scaled("paused", json!({"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}), json!({})),
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}},
+    ]});
+    let job =
+        json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": {"name": "job"}});
+    let again = scaled("first", json!({}), json!({}));
+    let last = scaled("last", json!({}), json!({}));
+    let input = format!("{list}\n---\n{job}\n---\n{again}\n---\n{last}\n");
+    let called = evenkeel_with_input(&["migrate", "-f", "-"], &input);
+    called.is_refused(
+        1,
+        &[
+            "3 of 6 objects not converted:",
+            "ScaledObject \"shop/lost\": spec.holidays: is not known here and would be lost",
+            "ScaledJob \"job\": kind: a ScaledJob starts Jobs",
+            "ScaledObject \"shop/first\": CronHPA \"shop/first\" is what another object",
+            "warning: Service \"shop/web\" is passed over",
+        ],
+    );
+    let converted: Vec<Value> = serde_saphyr::from_multiple(&called.stdout).unwrap();
+    let names: Vec<&Value> = converted
+        .iter()
+        .map(|one| &one["metadata"]["name"])
+        .collect();
+    assert_eq!(names, ["first", "paused", "last"]);
+    let suspended: Vec<&Value> = converted
+        .iter()
+        .map(|one| &one["spec"]["suspend"])
+        .collect();
+    assert_eq!(suspended, [&Value::Null, &json!(true), &Value::Null]);
+    let shown = evenkeel_with_input(&["cron", "next", "-f", "-"], &called.stdout);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+}

@@ -11,39 +11,73 @@ mod document;
 mod kapacity;
 mod keda;
 mod volcengine;
+mod windows;
 
 use serde_json::Value;
 
+use self::converted::left_out;
 pub use self::converted::{Circumstances, MigrateError, Migrated};
+use self::document::Fields;
 
 /// The manifests that are converted, for messages.
 pub const ACCEPTED: &str = "a CronHPA of vke.volcengine.com/v1alpha1, a CronHorizontalPodAutoscaler of \
     autoscaling.alibabacloud.com/v1beta1, an IntelligentHorizontalPodAutoscaler, a HorizontalPortrait \
     or a ReplicaProfile of autoscaling.kapacitystack.io/v1alpha1, or a ScaledObject of keda.sh/v1alpha1 with cron triggers";
 
-/// Converts a manifest; `None` for one of another kind.
+/// Converts a manifest; `None` for one of another product, or of a kind that holds no scaling.
 ///
 /// # Errors
-/// The first thing in it that Evenkeel cannot do as it is meant.
+/// What in it Evenkeel cannot do as it is meant.
 pub fn migrate(
     document: &Value,
     circumstances: &Circumstances<'_>,
 ) -> Option<Result<Migrated, MigrateError>> {
     let text = |key: &str| document[key].as_str().unwrap_or_default();
-    let group = text("apiVersion").split('/').next().unwrap_or_default();
-    let convert = match (group, text("kind")) {
-        ("vke.volcengine.com", "CronHPA") => volcengine::convert,
-        ("autoscaling.alibabacloud.com", "CronHorizontalPodAutoscaler") => aliyun::convert,
-        ("autoscaling.kapacitystack.io", "IntelligentHorizontalPodAutoscaler") => {
-            kapacity::convert_ihpa
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
+    let (known, convert): (_, Convert) = match (group, text("kind")) {
+        ("vke.volcengine.com", "CronHPA") => ("v1alpha1", volcengine::convert),
+        ("autoscaling.alibabacloud.com", "CronHorizontalPodAutoscaler") => {
+            ("v1beta1", aliyun::convert)
         }
-        ("autoscaling.kapacitystack.io", "HorizontalPortrait") => kapacity::convert_portrait,
-        ("autoscaling.kapacitystack.io", "ReplicaProfile") => kapacity::convert_profile,
-        ("keda.sh", "ScaledObject") => keda::convert,
+        ("autoscaling.kapacitystack.io", "IntelligentHorizontalPodAutoscaler") => {
+            ("v1alpha1", kapacity::convert_ihpa)
+        }
+        ("autoscaling.kapacitystack.io", "HorizontalPortrait") => {
+            ("v1alpha1", kapacity::convert_portrait)
+        }
+        ("autoscaling.kapacitystack.io", "ReplicaProfile") => {
+            ("v1alpha1", kapacity::convert_profile)
+        }
+        ("keda.sh", "ScaledObject") => ("v1alpha1", keda::convert),
+        ("keda.sh", "ScaledJob") => {
+            let message =
+                "a ScaledJob starts Jobs, and a CronHPA sets replicas; accepted: a ScaledObject";
+            return Some(Err(MigrateError::new("kind", message)));
+        }
         _ => return None,
     };
-    Some(convert(document, circumstances))
+    let whole = || {
+        if version != known {
+            let message = format!("{version} is not known here; accepted: {group}/{known}");
+            return Err(MigrateError::new("apiVersion", message));
+        }
+        let parts = ["apiVersion", "kind", "metadata", "spec", "status"];
+        Fields::new("", document, &parts)?;
+        if document["metadata"]["name"]
+            .as_str()
+            .is_none_or(str::is_empty)
+        {
+            return Err(MigrateError::new("metadata.name", "is missing"));
+        }
+        let mut migrated = convert(document, circumstances)?;
+        migrated.notes.extend(left_out(document));
+        Ok(migrated)
+    };
+    Some(whole())
 }
+
+/// The conversion of one kind.
+type Convert = fn(&Value, &Circumstances<'_>) -> Result<Migrated, MigrateError>;
 
 #[cfg(test)]
 mod tests;

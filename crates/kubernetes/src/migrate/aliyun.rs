@@ -15,11 +15,25 @@ pub(super) fn convert(
     let known = ["scaleTargetRef", "excludeDates", "jobs"];
     let spec = Fields::new("spec", &document["spec"], &known)?;
     let target = spec.reference("scaleTargetRef")?;
+    let has_run = |job: &Value| {
+        let conditions = document["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|condition| {
+            let is_over = matches!(condition["state"].as_str(), Some("Succeed" | "Failed"));
+            is_over && condition["name"] == job["name"] && condition["schedule"] == job["schedule"]
+        })
+    };
     let jobs = spec.list("jobs")?.iter().enumerate();
-    let jobs =
-        jobs.map(|(place, job)| cron(&spec.at(&format!("jobs[{place}]")), job, circumstances));
+    let jobs = jobs.map(|(place, job)| {
+        let path = spec.at(&format!("jobs[{place}]"));
+        let rule = cron(&path, job, circumstances)?;
+        if rule.run_once == Some(true) && has_run(job) {
+            let message = "runs once, and has run by its status; leave the job out";
+            return Err(MigrateError::new(path, message));
+        }
+        Ok(rule)
+    });
     let days = spec.list("excludeDates")?.iter().map(|day| {
-        let text = day.as_str().map(str::to_owned);
+        let text = day.as_str().map(|text| six_fields(text));
         text.ok_or_else(|| {
             MigrateError::new(spec.at("excludeDates"), "holds something else than texts")
         })
@@ -64,7 +78,7 @@ fn cron(
                            moment; accepted: a schedule such as \"0 */10 * * * *\"";
             return Err(MigrateError::new(job.at("schedule"), message));
         }
-        _ => (written, false),
+        _ => (six_fields(&written), false),
     };
     Ok(CronRule {
         name: Some(job.required("name")?),
@@ -73,6 +87,30 @@ fn cron(
         run_once: job.flag("runOnce")?.or(is_date.then_some(true)),
         ..CronRule::default()
     })
+}
+
+/// A schedule of Aliyun's controller as one of Evenkeel's.
+///
+/// Its fields are six with seconds first, of which the day of week may be missing; Evenkeel reads five as
+/// without seconds. And a field with `*` among its parts restricts together with the other one, also with a
+/// step, of which robfig/cron makes a difference since its version 3: that is a `+` here.
+fn six_fields(text: &str) -> String {
+    let mut fields: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    if fields.len() == 5 && !text.trim_start().starts_with('@') {
+        fields.push("*".to_owned());
+    }
+    let [_, _, _, day, _, weekday] = &mut fields[..] else {
+        return text.to_owned();
+    };
+    let has_star = |field: &str| {
+        let mut parts = field.split(',');
+        parts.any(|part| part.starts_with(['*', '?']))
+    };
+    let restricts = |field: &str| !matches!(field, "*" | "?");
+    if restricts(day) && restricts(weekday) && (has_star(day) || has_star(weekday)) {
+        weekday.insert(0, '+');
+    }
+    fields.join(" ")
 }
 
 /// The schedule of a run at one date, which comes again every year but for `runOnce`.

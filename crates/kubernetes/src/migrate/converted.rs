@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::keda::is_kedas;
 use crate::cron_hpa::{CronHpaSpec, check};
 use crate::kinds::Kind;
 
@@ -68,7 +69,8 @@ impl Converted {
     pub(super) fn with_zone(mut self, circumstances: &Circumstances<'_>, product: &str) -> Self {
         let own = |text: &Option<String>| {
             text.as_deref().is_none_or(|text| {
-                text.trim_start().starts_with("CRON_TZ=") || text.starts_with("TZ=")
+                let text = text.trim_start();
+                text.starts_with("CRON_TZ=") || text.starts_with("TZ=")
             })
         };
         let crons = &self.spec.crons;
@@ -99,6 +101,7 @@ pub(super) fn manifest(kind: Kind, spec: &Value, document: &Value) -> Value {
     }
     if let Some(annotations) = metadata["annotations"].as_object_mut() {
         annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+        annotations.retain(|name, _| !is_kedas(name));
     }
     let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
     if let Some(fields) = metadata.as_object_mut() {
@@ -110,6 +113,33 @@ pub(super) fn manifest(kind: Kind, spec: &Value, document: &Value) -> Value {
         "metadata": metadata,
         "spec": spec,
     })
+}
+
+/// What of the metadata is not carried over and has a meaning, in a sentence each.
+pub(super) fn left_out(document: &Value) -> Vec<String> {
+    let metadata = &document["metadata"];
+    let names = |field: &str, name: fn(&Value) -> Option<&str>| -> Vec<String> {
+        let all = metadata[field].as_array().into_iter().flatten();
+        all.filter_map(name).map(str::to_owned).collect()
+    };
+    let owners = names("ownerReferences", |owner| owner["name"].as_str());
+    let finalizers = names("finalizers", |name| {
+        name.as_str().filter(|name| !name.contains("keda.sh"))
+    });
+    let mut notes = Vec::new();
+    if !owners.is_empty() {
+        notes.push(format!(
+            "metadata.ownerReferences is left out: its owner ({}) makes the original, and would not know this one",
+            owners.join(", ")
+        ));
+    }
+    if !finalizers.is_empty() {
+        let names = finalizers.join(", ");
+        notes.push(format!(
+            "metadata.finalizers is left out: {names} is for the other product to remove"
+        ));
+    }
+    notes
 }
 
 /// What holds for every product whose runs set bounds or replicas for good.

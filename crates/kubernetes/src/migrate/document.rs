@@ -5,6 +5,22 @@ use serde_json::{Map, Value};
 use super::converted::MigrateError;
 use crate::cron_hpa::ScaledRef;
 
+/// The place of a field of the object at a place.
+fn at(path: &str, field: &str) -> String {
+    if path.is_empty() {
+        field.to_owned()
+    } else {
+        format!("{path}.{field}")
+    }
+}
+
+/// The refusal of fields at these places, which would be lost.
+pub(super) fn lost(unknown: &[String], known: &str) -> MigrateError {
+    let are = if unknown.len() == 1 { "is" } else { "are" };
+    let message = format!("{are} not known here and would be lost; {known}");
+    MigrateError::new(unknown.join(", "), message)
+}
+
 /// An object in a manifest, with its place.
 pub(super) struct Fields<'a> {
     path: String,
@@ -27,20 +43,27 @@ impl<'a> Fields<'a> {
             Value::Object(fields) => Some(fields),
             _ => return Err(MigrateError::new(path, "is no object")),
         };
-        let mut names = fields.into_iter().flat_map(Map::keys);
-        if let Some(unknown) = names.find(|name| !known.contains(&name.as_str())) {
-            let message = format!(
-                "is not known here and would be lost; known are {}",
-                known.join(", ")
-            );
-            return Err(MigrateError::new(format!("{path}.{unknown}"), message));
+        let names = fields.into_iter().flat_map(Map::keys);
+        let unknown = names.filter(|name| !known.contains(&name.as_str()));
+        let unknown: Vec<String> = unknown.map(|name| at(&path, name)).collect();
+        if !unknown.is_empty() {
+            let known = format!("known are {}", known.join(", "));
+            return Err(lost(&unknown, &known));
         }
         Ok(Self { path, fields })
     }
 
     /// The place of one of its fields.
     pub(super) fn at(&self, field: &str) -> String {
-        format!("{}.{field}", self.path)
+        at(&self.path, field)
+    }
+
+    /// The object in a field, in which no field but those `known` stands.
+    ///
+    /// # Errors
+    /// Another value than an object, and a field that is not known.
+    pub(super) fn object(&self, field: &str, known: &[&str]) -> Result<Self, MigrateError> {
+        Self::new(self.at(field), self.get(field), known)
     }
 
     /// A field; null where it is absent.

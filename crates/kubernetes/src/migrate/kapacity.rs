@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use self::algorithm::take_algorithm;
 use self::checkers::take_checkers;
 use super::converted::{Circumstances, MigrateError, Migrated, manifest};
+use super::document::{Fields, lost};
+use super::windows::{self, Product};
 use crate::custom_resources::unknown_fields;
 use crate::horizontal_portrait::HorizontalPortraitSpec;
 use crate::ihpa::{IhpaSpec, check};
@@ -22,7 +24,7 @@ use crate::replica_profile::ReplicaProfileSpec;
 /// An IntelligentHorizontalPodAutoscaler as one of Evenkeel's.
 pub(super) fn convert_ihpa(
     document: &Value,
-    _circumstances: &Circumstances<'_>,
+    circumstances: &Circumstances<'_>,
 ) -> Result<Migrated, MigrateError> {
     let mut spec = document["spec"].clone();
     let mut notes = vec![
@@ -31,7 +33,9 @@ pub(super) fn convert_ihpa(
     ];
     let providers = spec["portraitProviders"].as_array_mut();
     for (place, provider) in providers.into_iter().flatten().enumerate() {
-        let path = format!("spec.portraitProviders[{place}].dynamic");
+        let path = format!("spec.portraitProviders[{place}]");
+        check_windows(&format!("{path}.cron"), &provider["cron"], circumstances)?;
+        let path = format!("{path}.dynamic");
         if provider["dynamic"].is_object() {
             take_algorithm(&path, &mut provider["dynamic"], &mut notes);
         }
@@ -121,6 +125,31 @@ fn take_profile_behavior(parent: &mut Value, field: &str, path: &str) -> Result<
     Ok(())
 }
 
+/// Refuses windows that Kapacity opens at other hours, in the field `crons` of the object at a path.
+fn check_windows(
+    path: &str,
+    cron: &Value,
+    circumstances: &Circumstances<'_>,
+) -> Result<(), MigrateError> {
+    let crons = cron["crons"].as_array();
+    for (place, window) in crons.into_iter().flatten().enumerate() {
+        let [start, end] = ["start", "end"].map(|field| window[field].as_str());
+        if let Some(schedules) = start.zip(end) {
+            let known = [
+                "name",
+                "description",
+                "timeZone",
+                "start",
+                "end",
+                "replicas",
+            ];
+            let fields = Fields::new(format!("{path}.crons[{place}]"), window, &known)?;
+            windows::check(Product::Kapacity, &fields, schedules, circumstances.now)?;
+        }
+    }
+    Ok(())
+}
+
 fn read<T: serde::de::DeserializeOwned>(spec: &Value) -> Result<T, MigrateError> {
     serde_json::from_value(spec.clone())
         .map_err(|error| MigrateError::new("spec", error.to_string()))
@@ -135,10 +164,11 @@ pub(super) fn finish(
 ) -> Result<Migrated, MigrateError> {
     let manifest = manifest(kind, spec, document);
     let known = json!({"spec": manifest["spec"]});
-    if let Some(path) = unknown_fields(kind, &known).into_iter().next() {
-        return Err(MigrateError::new(
-            path,
-            "is not known here and would be lost",
+    let unknown = unknown_fields(kind, &known);
+    if !unknown.is_empty() {
+        return Err(lost(
+            &unknown,
+            "known are the fields of Kapacity's own definition",
         ));
     }
     Ok(Migrated { manifest, notes })

@@ -1,7 +1,10 @@
 //! Manifests of other products, each beside what it becomes.
 
 mod kapacity;
+mod keda;
 
+use evenkeel_core::scaling::cron::{Schedule, Zone};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
@@ -147,6 +150,67 @@ fn jobs_of_aliyun_without_a_calendar_are_refused() {
     let mut document = job("0 0 8 * * *");
     document["spec"]["excludeDates"] = json!(["0 0 8 * * *"]);
     assert!(refused(&document).contains("spec.excludeDates[0]"));
+}
+
+#[test]
+fn schedules_of_aliyun_are_read_by_its_own_rules() {
+    for (written, schedule) in [
+        ("0 0 8 * * *", "0 0 8 * * *"),
+        // Five fields are six of which the day of week is missing.
+        ("0 30 8 * *", "0 30 8 * * *"),
+        ("0 0 8 1 12", "0 0 8 1 12 *"),
+        ("@daily", "@daily"),
+        ("5/15 0 8 ? * MON", "5/15 0 8 ? * MON"),
+        ("0 0 8 13 * 5", "0 0 8 13 * 5"),
+        // A star with a step restricts together with the other field.
+        ("0 0 8 */2 * 1", "0 0 8 */2 * +1"),
+        ("0 0 8 13 * */2", "0 0 8 13 * +*/2"),
+    ] {
+        let document = aliyun(json!([{"name": "a", "schedule": written, "targetSize": 1}]));
+        let found = migrated(&document, None);
+        assert_eq!(
+            found.manifest["spec"]["crons"][0]["schedule"], schedule,
+            "{written}"
+        );
+    }
+    let mut document = aliyun(json!([{"name": "a", "schedule": "0 0 8 * * *", "targetSize": 1}]));
+    document["spec"]["excludeDates"] = json!(["* * * 5 *", "* * * 25 12"]);
+    let found = migrated(&document, None);
+    assert_eq!(
+        found.manifest["spec"]["excludeDates"],
+        json!(["* * * 5 * *", "* * * 25 12 *"])
+    );
+}
+
+#[test]
+fn a_job_of_aliyun_that_runs_once_and_has_run_is_refused() {
+    let job = json!({"name": "a", "schedule": "0 0 8 * * *", "targetSize": 1, "runOnce": true});
+    let mut document = aliyun(json!([job]));
+    for (state, has_run) in [("Submitted", false), ("Succeed", true), ("Failed", true)] {
+        document["status"] = json!({"conditions": [
+            {"name": "a", "schedule": "0 0 8 * * *", "state": state, "runOnce": true}]});
+        let found = migrate(&document, &circumstances(None)).unwrap();
+        assert_eq!(found.is_err(), has_run, "{state}: {found:?}");
+    }
+    assert!(refused(&document).starts_with("spec.jobs[0]: runs once, and has run"));
+}
+
+#[test]
+fn a_version_or_a_part_of_an_object_that_is_not_known_is_refused() {
+    for (field, value, told) in [
+        (
+            "apiVersion",
+            json!("vke.volcengine.com/v1"),
+            "accepted: vke.volcengine.com/v1alpha1",
+        ),
+        ("data", json!({}), "data: is not known here"),
+        ("metadata", json!({}), "metadata.name: is missing"),
+    ] {
+        let mut document = volcengine();
+        document[field] = value;
+        let error = refused(&document);
+        assert!(error.contains(told), "{field}: {error}");
+    }
 }
 
 #[test]

@@ -49,6 +49,47 @@ fn predictive() -> Value {
 }
 
 #[test]
+fn windows_that_kapacity_opens_at_other_hours_are_refused() {
+    let windows = |start: &str, end: &str| {
+        json!({
+            "apiVersion": "autoscaling.kapacitystack.io/v1alpha1",
+            "kind": "IntelligentHorizontalPodAutoscaler",
+            "metadata": {"name": "web"},
+            "spec": {
+                "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"},
+                "minReplicas": 1, "maxReplicas": 10,
+                "portraitProviders": [{"type": "Cron", "priority": 1, "cron": {"crons": [
+                    {"name": "a", "start": start, "end": end, "replicas": 5}]}}],
+            },
+        })
+    };
+    migrated(&windows("0 8 * * 1-5", "0 18 * * 1-5"), None);
+    migrated(&windows("@daily", "0 6 * * *"), None);
+    for (start, end, told) in [
+        (
+            "0 8 28,29,30,31 * *",
+            "0 20 1 * *",
+            "crons[0].start: start comes at",
+        ),
+        (
+            "0 8 * * *",
+            "0 18,20 * * *",
+            "Kapacity has this window open until the last end",
+        ),
+        (
+            "0 8,18 * * *",
+            "0 18,20 * * *",
+            "crons[0].start: start comes at",
+        ),
+        ("0 8 * * *", "0 8 * * *", "never closes"),
+        ("0 0 8 * * *", "0 18 * * *", "Kapacity reads five fields"),
+    ] {
+        let error = refused(&windows(start, end));
+        assert!(error.contains(told), "{start} to {end}: {error}");
+    }
+}
+
+#[test]
 fn what_means_the_same_is_taken_over_as_it_is() {
     let window =
         json!({"name": "cron-1", "start": "0 * * * *", "end": "10 * * * *", "replicas": 5});
