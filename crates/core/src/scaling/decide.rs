@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::decision::Decision;
 use super::ds_hpa::{self, Proposal};
 use super::grounds::Grounds;
-use super::hpa::{Behavior, Memory, scale_down_limit};
+use super::hpa::{Behavior, Memory};
 use super::hpa_aware;
 use super::input::DecisionInput;
 use super::limit::{LimitedBy, scale_up_limit};
@@ -19,6 +19,7 @@ use super::mode::Mode;
 use super::policy::{Policy, Strategy};
 use super::reason::{self, Because, Change, Reason};
 
+mod early;
 mod floor;
 mod portraits;
 mod speaking;
@@ -26,12 +27,10 @@ mod state;
 
 pub(super) use portraits::portray;
 pub use speaking::Speaking;
-pub use state::{Asked, CountChange, CountSeen, ScaleOut, State};
+pub use state::{Asked, CountChange, CountSeen, ScaleIn, ScaleOut, State};
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
-/// The pause from a scale-in ahead of the load to the next one, unless `behavior` has a window.
-const AFTER_IN: SignedDuration = SignedDuration::from_mins(5);
 
 /// The decision of one tick, and the state for the next.
 #[must_use]
@@ -75,7 +74,11 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
     };
     let decision = match (policy.mode, input.portrayed) {
         (Mode::Floor, _) => tick.floor(),
-        (Mode::Off | Mode::Recommend | Mode::Direct, None) => tick.replicas(),
+        (Mode::Off | Mode::Recommend | Mode::Direct, None) => {
+            let decision = tick.replicas();
+            tick.state.note_asked(decision.replicas);
+            decision
+        }
         (Mode::Off | Mode::Recommend | Mode::Direct, Some(portrayed)) => {
             tick.by_portraits(portrayed)
         }
@@ -118,8 +121,9 @@ impl Tick<'_> {
                 self.note(policy.bounds.clamp(held));
             }
         }
-        if let Some((fewer, by)) = self.early(wanted, proposal) {
-            (wanted, limited_by) = (fewer, by);
+        let early = self.early(wanted, proposal);
+        if let Some(early) = early.filter(|_| input.reactive.is_some()) {
+            (wanted, limited_by) = (early.replicas, early.limited_by);
         }
         if self.input.has_unknown_traffic() && wanted < current {
             (wanted, limited_by) = (current, Some(LimitedBy::MissingData));
@@ -196,46 +200,6 @@ impl Tick<'_> {
             let at = self.input.now;
             self.state.last_out = Some(ScaleOut { at, replicas });
         }
-    }
-
-    /// Fewer replicas ahead of a falling load, where that is asked for and safe. The reaction to the
-    /// load may remember higher loads; it does not give back what was taken away early.
-    fn early(
-        &mut self,
-        wanted: i32,
-        proposal: Option<&Proposal>,
-    ) -> Option<(i32, Option<LimitedBy>)> {
-        let DecisionInput { now, current, .. } = *self.input;
-        let needed = ds_hpa::early(self.policy, self.input)?;
-        let asked = proposal.map_or(needed, |proposal| proposal.replicas.max(needed));
-        let asked = asked.max(self.least());
-        if asked > current || asked >= wanted || self.input.reactive.is_none() {
-            return None;
-        }
-        if asked == current {
-            return Some((current, None));
-        }
-        let pause = after_in(self.policy.behavior.as_ref());
-        let last = self.state.last_in;
-        if let Some(until) = last.and_then(|last| end_of_pause(last, pause, now)) {
-            return Some((wanted.min(current), Some(LimitedBy::CoolDown { until })));
-        }
-        // A recommendation takes nothing away, so nothing has to settle after it.
-        if self.policy.mode == Mode::Direct {
-            self.state.last_in = Some(now);
-        }
-        Some((asked, None))
-    }
-
-    /// The fewest replicas that the scaleDown policies allow to follow; ahead of the load they hold as
-    /// well, and only the window does not.
-    fn least(&self) -> i32 {
-        let DecisionInput { now, current, .. } = *self.input;
-        let rules = self.policy.behavior.as_ref();
-        rules.map_or(0, |rules| {
-            let events = &self.state.events;
-            scale_down_limit(&rules.scale_down, current, events, now).min(current)
-        })
     }
 
     fn bounded(&self, wanted: i32, by: Option<LimitedBy>) -> (i32, Option<LimitedBy>) {
@@ -335,13 +299,6 @@ fn after_out(behavior: Option<&Behavior>) -> SignedDuration {
     behavior.map_or(AFTER_OUT, |behavior| {
         let seconds = behavior.scale_up.stabilization_window_seconds;
         SignedDuration::from_secs(i64::from(seconds.unwrap_or(0)))
-    })
-}
-
-fn after_in(behavior: Option<&Behavior>) -> SignedDuration {
-    let seconds = behavior.and_then(|rules| rules.scale_down.stabilization_window_seconds);
-    seconds.map_or(AFTER_IN, |seconds| {
-        SignedDuration::from_secs(i64::from(seconds))
     })
 }
 

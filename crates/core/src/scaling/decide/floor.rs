@@ -58,7 +58,8 @@ impl Tick<'_> {
     /// HPA would give back what that load needs.
     ///
     /// A proposal stands for its horizon even where the window is shorter: forecasts and D-HPA take
-    /// turns, and following each tick alone would move the floor up and down.
+    /// turns, and following each tick alone would move the floor up and down. Neither the horizon nor the window
+    /// holds where the user allows a falling load to lower the floor early.
     fn step(&mut self, proposal: Option<&Proposal>) -> Option<LimitedBy> {
         let DecisionInput { now, .. } = *self.input;
         let user = self.user_min();
@@ -74,18 +75,24 @@ impl Tick<'_> {
             }
             _ => (proposed, by),
         };
+        let early = self.early_floor(before, proposed, proposal);
         let way_down = &mut self.state.way_down;
         let step = scale_down::step(self.policy, before, proposed, way_down, now);
         let standing = floor.filter(|floor| now < floor.until);
-        let replicas = standing.map_or(step.replicas, |floor| floor.replicas.max(step.replicas));
+        let (replicas, limited_by) = match (early, standing) {
+            (Some(early), _) => (early.replicas, early.limited_by),
+            (None, Some(floor)) => (floor.replicas.max(step.replicas), step.limited_by),
+            (None, None) => (step.replicas, step.limited_by),
+        };
         scale_down::record(self.policy, before, replicas, way_down, now);
         let until = match floor {
-            Some(floor) if proposed < replicas => floor.until,
+            Some(floor) if proposed < replicas && early.is_none() => floor.until,
             _ => self.until(self.input.ahead),
         };
         let gone = replicas <= user && proposal.is_none();
         self.state.floor = (!gone).then_some(Floor { replicas, until });
-        by.or(step.limited_by.filter(|_| proposed < replicas))
+        self.state.note_asked(replicas);
+        by.or(limited_by.filter(|_| proposed < replicas))
     }
 
     /// The count of a proposal within the scaleUp rules and the bounds, and the rule that limits it.

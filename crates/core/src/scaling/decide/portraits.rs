@@ -53,6 +53,7 @@ pub(in crate::scaling) fn portray(
     let (provided, words) = tick.provided(portraits);
     let merged = merge(&provided, now);
     let target = merged.target(input.current, policy.bounds);
+    tick.state.note_asked(target.replicas);
     let wanted = if portraits.rests_at_zero {
         0
     } else {
@@ -172,19 +173,55 @@ impl Tick<'_> {
     fn provided(&mut self, portraits: &PortraitInput<'_>) -> (Vec<Provided>, Words) {
         let mut provided = portraits.given.to_vec();
         let mut words = Words::default();
-        if let Some(speaker) = portraits.reactive {
-            provided.push(said(speaker, self.reacted()));
-            self.input.reaction.clone_into(&mut words.reactive);
-        }
-        if let Some(speaker) = portraits.predictive {
+        let mut reacted = portraits.reactive.map(|_| self.reacted());
+        let mut predicted = None;
+        if portraits.predictive.is_some() {
             let active = &mut self.state.active_forecast;
             let proposal = ds_hpa::propose(self.policy, self.input, active);
-            let outcome = self.predicted(proposal.as_ref());
+            let mut outcome = self.predicted(proposal.as_ref());
+            self.scale_in_early(proposal.as_ref(), reacted.as_mut(), &mut outcome);
             words.predictive = self.foreseen(proposal.as_ref()).to_string();
             words.grounds = Some(Grounds::of(proposal.as_ref()));
-            provided.push(said(speaker, outcome));
+            predicted = Some(outcome);
         }
+        if let Some((speaker, outcome)) = portraits.reactive.zip(reacted) {
+            provided.push(said(speaker, outcome));
+            self.input.reaction.clone_into(&mut words.reactive);
+        }
+        let predicted = portraits.predictive.zip(predicted);
+        provided.extend(predicted.map(|(speaker, outcome)| said(speaker, outcome)));
         (provided, words)
+    }
+
+    /// Lowers what the reaction and the forecast come to, ahead of a falling load. Both remember what they asked
+    /// for a while ago; the other providers say what they say.
+    fn scale_in_early(
+        &mut self,
+        proposal: Option<&Proposal>,
+        reacted: Option<&mut Outcome>,
+        predicted: &mut Outcome,
+    ) {
+        let mut counts: Vec<&mut i32> = Vec::new();
+        match reacted {
+            Some(Outcome::Value(value)) => counts.push(&mut value.replicas),
+            // Without metrics nothing is taken away.
+            Some(_) => return,
+            None => {}
+        }
+        if let Outcome::Value(value) = predicted {
+            counts.push(&mut value.replicas);
+        }
+        let Some(wanted) = counts.iter().map(|count| **count).max() else {
+            return;
+        };
+        let Some(early) = self.early(wanted, proposal) else {
+            return;
+        };
+        for count in counts {
+            *count = (*count).min(early.replicas);
+        }
+        let before = &mut self.state.speaking.predicted;
+        *before = before.map(|before| before.min(early.replicas));
     }
 
     /// The step towards the count that is wanted, as far as the stability checks let it be made.

@@ -22,6 +22,15 @@ pub struct ScaleOut {
     pub replicas: i32,
 }
 
+/// A scale-in ahead of a falling load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScaleIn {
+    /// The time of the decision.
+    pub at: Timestamp,
+    /// The replicas that were left; more where the load has asked for more since.
+    pub replicas: i32,
+}
+
 /// A count that was asked for, and has not been seen since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
@@ -82,8 +91,8 @@ pub struct State {
     pub current: Option<i32>,
     /// The last scale-out beyond the replicas that there were.
     pub last_out: Option<ScaleOut>,
-    /// The time at which prediction last took replicas away.
-    pub last_in: Option<Timestamp>,
+    /// The last time that prediction took replicas, or a part of a floor, away.
+    pub last_in: Option<ScaleIn>,
     /// The count that was asked for, in mode direct.
     pub asked: Option<Asked>,
     /// The count that was written here or by another replica; `None` once another writer has set another one.
@@ -102,6 +111,14 @@ impl State {
     pub fn floor_in_force(&self) -> Option<Floor> {
         let all = self.floor.into_iter().chain(self.adopted);
         all.reduce(Floor::higher)
+    }
+
+    /// Takes note of what was decided: a scale-in ahead of the load has left no fewer replicas than were asked for
+    /// since.
+    pub(super) fn note_asked(&mut self, replicas: i32) {
+        if let Some(last) = &mut self.last_in {
+            last.replicas = last.replicas.max(replicas);
+        }
     }
 
     /// Takes note of the count at `now`, and gives its change.

@@ -1,5 +1,7 @@
 //! Decisions of single ticks in words and numbers, and what holds of all of them.
 
+mod early;
+
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
@@ -122,6 +124,10 @@ impl Told {
     }
 
     fn decide(&self, policy: &Policy, state: State) -> (Decision, State) {
+        self.with_input(|input| decide(policy, state, input))
+    }
+
+    fn with_input<T>(&self, decide: impl FnOnce(&DecisionInput<'_>) -> T) -> T {
         let now = at(self.second);
         let forecast = self.mean.map(|mean| forecast(now, mean));
         let load = SignalLoad {
@@ -167,7 +173,7 @@ impl Told {
             traffic: None,
             portrayed: None,
         };
-        decide(policy, state, &input)
+        decide(&input)
     }
 }
 
