@@ -166,7 +166,7 @@ fn every_file_keeps_the_rules_of_form() {
 
 #[test]
 fn every_test_that_the_threat_model_names_is_there() {
-    let model = fs::read_to_string(root().join("docs/THREAT-MODEL.md")).unwrap();
+    let model = fs::read_to_string(root().join("docs/project/threat-model.md")).unwrap();
     let named: Vec<&str> = tests_named_in(&model).collect();
     assert!(named.len() > 20, "{named:?}");
     let mut found = Vec::new();

@@ -34,7 +34,7 @@ pub struct NetworkSettings {
 }
 
 impl NetworkSettings {
-    /// What was chosen on the training parts of recorded loads, on so many threads; `docs/SOURCES.md` has what was
+    /// What was chosen on the training parts of recorded loads, on so many threads; `docs/project/sources.md` has what was
     /// tried.
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {

@@ -20,7 +20,7 @@ pub struct ModelTrainer {
 impl ModelTrainer {
     /// A trainer on so many threads, which change the time and not the result.
     ///
-    /// The settings were chosen on the training parts of recorded loads alone; `docs/SOURCES.md` has what was
+    /// The settings were chosen on the training parts of recorded loads alone; `docs/project/sources.md` has what was
     /// tried there and what came of it.
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {

@@ -1,5 +1,5 @@
 //! The HorizontalPodAutoscaler of Kubernetes 1.36, whole, as pure functions ([HPA] of
-//! docs/SOURCES.md).
+//! docs/project/sources.md).
 //!
 //! [`reconcile()`] is one look of the controller at one HPA: from the spec, the previous status, the
 //! scale of the target, its Pods, what is measured and what is remembered, to a replica count,
