@@ -12,6 +12,8 @@ mod dev;
 #[cfg(feature = "sandbox")]
 mod dev_terminal;
 #[cfg(feature = "sandbox")]
+mod documentation;
+#[cfg(feature = "sandbox")]
 mod forecast;
 mod judgements;
 mod score;

