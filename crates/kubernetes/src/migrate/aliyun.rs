@@ -33,7 +33,7 @@ pub(super) fn convert(
         Ok(rule)
     });
     let days = spec.list("excludeDates")?.iter().map(|day| {
-        let text = day.as_str().map(|text| six_fields(text));
+        let text = day.as_str().map(six_fields);
         text.ok_or_else(|| {
             MigrateError::new(spec.at("excludeDates"), "holds something else than texts")
         })

@@ -161,6 +161,12 @@ impl<'a> ScaledObject<'a> {
                     .to_owned(),
             );
         }
+        notes.extend(self.left_out());
+        Ok(())
+    }
+
+    /// Notes on the fields of a ScaledObject that goes which say nothing to a CronHPA.
+    fn left_out(&self) -> Vec<String> {
         let left_out = [
             (
                 self.spec.at("pollingInterval"),
@@ -197,8 +203,8 @@ impl<'a> ScaledObject<'a> {
         let left_out = left_out
             .into_iter()
             .filter(|(_, value, _)| !value.is_null());
-        notes.extend(left_out.map(|(path, _, why)| format!("{path} is left out: {why}")));
-        Ok(())
+        let notes = left_out.map(|(path, _, why)| format!("{path} is left out: {why}"));
+        notes.collect()
     }
 
     fn notes_beside(&self, notes: &mut Vec<String>) -> Result<(), MigrateError> {

@@ -1,5 +1,5 @@
 //! Cron expressions as users write them: those that robfig/cron v3 accepts, with its meaning, and the
-//! extensions of `croner` (`L`, `W`, `#`, a `+` before the day of week). [`field`] writes each field in the
+//! extensions of `croner` (`L`, `W`, `#`, a `+` before the day of week). The module `field` writes each field in the
 //! form that `croner` reads alike.
 
 use croner::Cron;

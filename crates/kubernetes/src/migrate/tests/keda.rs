@@ -81,6 +81,11 @@ fn a_scaled_object_that_is_paused_becomes_a_suspended_cron_hpa() {
             );
         }
     }
+}
+
+#[test]
+fn other_annotations_of_keda_are_decided_too() {
+    let prefix = "/metadata/annotations/autoscaling.keda.sh~1";
     for name in ["paused-scale-in", "paused-scale-out"] {
         let document = with(alone(), &format!("{prefix}{name}"), json!("true"));
         let error = refused(&document);
@@ -135,6 +140,89 @@ fn between_windows_are_the_replicas_to_which_keda_goes() {
     );
 }
 
+/// Places of a ScaledObject with values there, in JSON, that are refused, and what the refusal says.
+const REFUSED: [(&str, &str, &str); 19] = [
+    (
+        "/apiVersion",
+        r#""keda.sh/v2""#,
+        "apiVersion: v2 is not known here",
+    ),
+    ("/metadata/name", "null", "metadata.name: is missing"),
+    (
+        "/spec/triggers/0/metricType",
+        r#""Value""#,
+        "accepted: AverageValue",
+    ),
+    (
+        "/spec/triggers/0/useCachedMetrics",
+        "true",
+        "refused by KEDA",
+    ),
+    (
+        "/spec/advanced/scalingModifiers/formula",
+        r#""a + b""#,
+        "one number of all triggers",
+    ),
+    (
+        "/spec/minReplicaCount",
+        r#""2""#,
+        "spec.minReplicaCount: is no count of replicas",
+    ),
+    (
+        "/spec/maxReplicaCount",
+        "-1",
+        "spec.maxReplicaCount: is no count of replicas",
+    ),
+    ("/spec/minReplicaCount", "101", "above maxReplicaCount, 100"),
+    (
+        "/spec/triggers/0/metadata/desiredReplicas",
+        r#""0""#,
+        "accepted: 1 or more",
+    ),
+    (
+        "/spec/triggers/0/metadata/desiredReplicas",
+        r#""ten""#,
+        "accepted: 1 or more",
+    ),
+    (
+        "/spec/triggers/0/metadata/desiredReplicas",
+        "10",
+        "is no text",
+    ),
+    (
+        "/spec/triggers/0/metadata/timezone",
+        "null",
+        "timezone: is missing",
+    ),
+    (
+        "/spec/triggers/0/metadata/timezone",
+        r#""Mars""#,
+        "is no time zone",
+    ),
+    (
+        "/spec/triggers/0/metadata/end",
+        r#""0 8 * * 1-5""#,
+        "the window never closes",
+    ),
+    (
+        "/spec/triggers/0/metadata/start",
+        r#""0 0 8 * * *""#,
+        "KEDA reads five fields",
+    ),
+    (
+        "/spec/triggers/0/metadata/start",
+        r#""@daily""#,
+        "KEDA reads five fields",
+    ),
+    ("/spec/triggers", r#""none""#, "spec.triggers: is no list"),
+    (
+        "/spec/scaleTargetRef/name",
+        "null",
+        "spec.scaleTargetRef.name: is missing",
+    ),
+    ("/kind", r#""ScaledJob""#, "a ScaledJob starts Jobs"),
+];
+
 #[test]
 fn fields_that_a_cron_hpa_has_not_are_named_or_refused() {
     for (pointer, value) in [
@@ -172,91 +260,12 @@ fn fields_that_a_cron_hpa_has_not_are_named_or_refused() {
             .replace(".0.", "[0].");
         assert!(has_note(&found, &path), "{path}: {:?}", found.notes);
     }
-    for (pointer, value, told) in [
-        (
-            "/apiVersion",
-            json!("keda.sh/v2"),
-            "apiVersion: v2 is not known here",
-        ),
-        ("/metadata/name", Value::Null, "metadata.name: is missing"),
-        (
-            "/spec/triggers/0/metricType",
-            json!("Value"),
-            "accepted: AverageValue",
-        ),
-        (
-            "/spec/triggers/0/useCachedMetrics",
-            json!(true),
-            "refused by KEDA",
-        ),
-        (
-            "/spec/advanced/scalingModifiers/formula",
-            json!("a + b"),
-            "one number of all triggers",
-        ),
-        (
-            "/spec/minReplicaCount",
-            json!("2"),
-            "spec.minReplicaCount: is no count of replicas",
-        ),
-        (
-            "/spec/maxReplicaCount",
-            json!(-1),
-            "spec.maxReplicaCount: is no count of replicas",
-        ),
-        (
-            "/spec/minReplicaCount",
-            json!(101),
-            "above maxReplicaCount, 100",
-        ),
-        (
-            "/spec/triggers/0/metadata/desiredReplicas",
-            json!("0"),
-            "accepted: 1 or more",
-        ),
-        (
-            "/spec/triggers/0/metadata/desiredReplicas",
-            json!("ten"),
-            "accepted: 1 or more",
-        ),
-        (
-            "/spec/triggers/0/metadata/desiredReplicas",
-            json!(10),
-            "is no text",
-        ),
-        (
-            "/spec/triggers/0/metadata/timezone",
-            Value::Null,
-            "timezone: is missing",
-        ),
-        (
-            "/spec/triggers/0/metadata/timezone",
-            json!("Mars"),
-            "is no time zone",
-        ),
-        (
-            "/spec/triggers/0/metadata/end",
-            json!("0 8 * * 1-5"),
-            "the window never closes",
-        ),
-        (
-            "/spec/triggers/0/metadata/start",
-            json!("0 0 8 * * *"),
-            "KEDA reads five fields",
-        ),
-        (
-            "/spec/triggers/0/metadata/start",
-            json!("@daily"),
-            "KEDA reads five fields",
-        ),
-        ("/spec/triggers", json!("none"), "spec.triggers: is no list"),
-        (
-            "/spec/scaleTargetRef/name",
-            Value::Null,
-            "spec.scaleTargetRef.name: is missing",
-        ),
-        ("/kind", json!("ScaledJob"), "a ScaledJob starts Jobs"),
-    ] {
+}
+
+#[test]
+fn what_a_cron_hpa_cannot_do_is_refused_with_its_place() {
+    for (pointer, value, told) in REFUSED {
+        let value = serde_json::from_str(value).unwrap();
         let error = refused(&with(alone(), pointer, value));
         assert!(error.contains(told), "{pointer}: {error}");
     }
