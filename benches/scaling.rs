@@ -87,6 +87,7 @@ impl Target {
         let observation = Observation {
             pods: members,
             carriers: &self.carriers,
+            replicas: None,
             samples: samples.collect(),
         };
         for (signal, _) in loads {

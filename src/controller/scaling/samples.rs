@@ -256,6 +256,7 @@ mod tests {
         let observe = |sample: &Sample| Observation {
             pods: &pods,
             carriers: &carriers,
+            replicas: None,
             samples: signals
                 .iter()
                 .filter_map(|signal| {
@@ -319,6 +320,7 @@ mod tests {
         let observation = Observation {
             pods: &pods,
             carriers: &carriers,
+            replicas: None,
             samples: signals
                 .iter()
                 .filter_map(|signal| {

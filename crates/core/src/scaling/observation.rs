@@ -20,6 +20,8 @@ pub struct Observation<'a> {
     pub pods: &'a [Arc<PodFacts>],
     /// Which of them carry load, and who did before.
     pub carriers: &'a Carriers,
+    /// The replicas that it is to have, where each of them is one Pod; `None` where that is not known.
+    pub replicas: Option<i32>,
     /// The signals that are known, each with its samples.
     pub samples: Vec<(Signal, Samples)>,
 }
@@ -81,16 +83,23 @@ impl Observation<'_> {
         let carrying = carrying.filter_map(|(_, measured)| measured.as_ref());
         let windows = Windows::of(carrying.clone())?;
         let mut centres = MeanTime::new(windows.end);
+        let mut carried = Vec::new();
         let loads = pods().map(|(pod, measured)| {
             let load = PodLoad::of(pod, signal, measured.as_ref(), windows);
-            if let (PodLoad::Carried(_), Some(measured)) = (load, measured) {
+            if let (PodLoad::Carried(value), Some(measured)) = (load, measured) {
                 centres.add(measured.centre());
+                carried.push(value);
             }
             load
         });
         let ceased = self.carriers.ceased_since(windows.start);
+        let load = sum::over_pods(loads, ceased)?;
+        let replicas = self.replicas.and_then(|count| usize::try_from(count).ok());
+        let load = replicas.map_or(load, |replicas| {
+            load.of_replicas(carried, replicas, signal.is_conserved())
+        });
         Some(LoadSample {
-            load: sum::over_pods(loads, ceased)?,
+            load,
             at: centres.mean(),
             measured: windows.end,
             window: carrying.map(|one| one.window).max().unwrap_or_default(),
@@ -208,6 +217,7 @@ mod tests {
         let observation = Observation {
             pods: &pods,
             carriers: &carriers,
+            replicas: None,
             samples: vec![
                 (Signal::CPU, Samples::PerPod(cpu)),
                 (Signal::MEMORY, Samples::PerPod(memory)),
@@ -291,6 +301,7 @@ mod tests {
             let observation = Observation {
                 pods: &pods,
                 carriers: &Carriers::default(),
+                replicas: None,
                 samples: vec![total(value)],
             };
             let load = |scope| {

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::pod::PodFacts;
 use super::sample::Measurement;
 use super::signal::Signal;
-use crate::units::Amount;
+use crate::units::{Amount, count_as_f64};
 
 /// One Pod in this many may settle, be missing or have ceased to carry load while the sum counts as
 /// certain: its share is less than what is noise in any load, and of hundreds of Pods there is
@@ -22,6 +22,10 @@ pub const NEGLIGIBLE: usize = 50;
 /// The time from which on a Pod that is ready uses what it is to use: the compilers and caches of its
 /// start go on for a while, and the counters that exporters show are up to 15 s old.
 const SETTLES: SignedDuration = SignedDuration::from_secs(30);
+
+/// How much above what its replicas would carry a sum over more Pods counts as certain: the tolerance of an HPA,
+/// within which nobody scales for it.
+const SURGE_TOLERANCE: f64 = 1.1;
 
 /// The load of a target in one signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,6 +145,35 @@ pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>, ceased: usize) -> Opti
     Some(Load { sum, certainty })
 }
 
+impl Load {
+    /// The load for so many `replicas`, of a sum over Pods that `carried` these loads. At the least it is what the
+    /// replicas would carry at the load of the most loaded quarter of the Pods. A sum above that by more than
+    /// the tolerance of an HPA is only an estimate, unless the signal is one that each Pod holds of its own.
+    ///
+    /// More Pods than replicas carry load while a controller brings out a version: a Deployment with a surge, a canary,
+    /// or a preview beside the version that serves. Together they may carry the load once, where they share the
+    /// traffic, or more than that: traffic is mirrored, or each Pod uses something without traffic.
+    #[must_use]
+    pub fn of_replicas(self, mut carried: Vec<f64>, replicas: usize, is_conserved: bool) -> Self {
+        if replicas == 0 || carried.len() <= replicas {
+            return self;
+        }
+        carried.sort_by(|a, b| b.total_cmp(a));
+        let most = &carried[..carried.len().div_ceil(4)];
+        let mean = most.iter().sum::<f64>() / count_as_f64(most.len());
+        let sum = mean * count_as_f64(replicas);
+        if self.sum <= sum * SURGE_TOLERANCE {
+            return self;
+        }
+        let certainty = if is_conserved {
+            Certainty::Estimated
+        } else {
+            self.certainty
+        };
+        Self { sum, certainty }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +215,61 @@ mod tests {
         assert_eq!(over_pods(many(2), 0), Some(certain(100.0)));
         assert_eq!(over_pods(many(1), 1), Some(certain(100.0)));
         assert_eq!(over_pods(many(3), 0), Some(estimated(100.0)));
+    }
+
+    /// The harm: with a canary beside the stable Pods the floor was that of both together.
+    #[test]
+    fn pods_of_a_surge_do_not_double_the_load() {
+        let of = |groups: &[(usize, f64)]| -> Vec<f64> {
+            let each = |&(count, load): &(usize, f64)| std::iter::repeat_n(load, count);
+            groups.iter().flat_map(each).collect()
+        };
+        for (what, groups, conserved, expected) in [
+            ("no surge", vec![(8, 300.0)], true, certain(2400.0)),
+            (
+                "a weighted canary shares the traffic",
+                vec![(8, 240.0), (2, 240.0)],
+                true,
+                estimated(1920.0),
+            ),
+            (
+                "its share by weight",
+                vec![(8, 210.0), (3, 300.0)],
+                true,
+                certain(2580.0),
+            ),
+            (
+                "mirrored traffic",
+                vec![(8, 300.0), (8, 300.0)],
+                true,
+                estimated(2400.0),
+            ),
+            (
+                "an idle preview",
+                vec![(8, 300.0), (8, 20.0)],
+                true,
+                certain(2560.0),
+            ),
+            (
+                "a busy preview",
+                vec![(8, 300.0), (8, 90.0)],
+                true,
+                estimated(2400.0),
+            ),
+            (
+                "what each Pod holds",
+                vec![(8, 300.0), (8, 300.0)],
+                false,
+                certain(2400.0),
+            ),
+        ] {
+            let carried = of(&groups);
+            let sum = certain(carried.iter().sum());
+            let load = sum.of_replicas(carried.clone(), 8, conserved);
+            assert_eq!(load, expected, "{what}");
+            let unknown = sum.of_replicas(carried, 0, conserved);
+            assert_eq!(unknown, sum, "{what}: without replicas nothing is known");
+        }
     }
 
     #[test]

@@ -208,6 +208,7 @@ impl ScaledPods {
         let observation = Observation {
             pods: &self.seen.shared,
             carriers: &self.carriers,
+            replicas: None,
             samples: vec![(signal.clone(), Samples::PerPod(self.seen.measured.clone()))],
         };
         observation.load(&signal, ValueScope::Whole)

@@ -155,6 +155,7 @@ impl TargetState {
         let observation = Observation {
             pods: &observed.pods.members,
             carriers: &self.carriers,
+            replicas: observed.replicas_of_pods(),
             samples,
         };
         for ScaledSignal { signal, scope, .. } in signals {

@@ -155,7 +155,12 @@ impl HpaInput {
     fn scale<'a>(&'a self, selector: &'a str, current: i32) -> Scale<'a> {
         Scale {
             spec_replicas: current,
-            status_replicas: self.staying(),
+            // Pods of a surge are none that were asked for: a metric within its tolerance would keep them all.
+            status_replicas: if current > 0 {
+                self.staying().min(current)
+            } else {
+                self.staying()
+            },
             // The Pods are those of the workload by their owners, and there is no other selector.
             selector,
             pods: Ok(&self.pods),

@@ -57,6 +57,20 @@ impl Observed {
             pods: Pods::default(),
         }
     }
+
+    /// The replicas of a workload whose controller may run more Pods for a while than it is to have, and each of
+    /// whose replicas is one Pod; `None` for any other. Of kinds that are not known, a replica may be a group of Pods.
+    #[must_use]
+    pub fn replicas_of_pods(&self) -> Option<i32> {
+        let is_known = match self.target.foreign_group() {
+            None => self.target.kind() == "Deployment",
+            Some("argoproj.io") => self.target.kind() == "Rollout",
+            Some("apps.kruise.io") => self.target.kind() == "CloneSet",
+            Some(_) => false,
+        };
+        let workload = self.workload.as_ref().filter(|_| is_known)?;
+        Some(workload.replicas)
+    }
 }
 
 /// The Pods of a target.
