@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::excerpt::{OF_VALUE, excerpt};
 use crate::json::{self, ParseError, list, null_is_default};
+use crate::written::Text;
 
 /// The window of a value that does not tell one, as the HPA controller has it.
 const WINDOW: SignedDuration = SignedDuration::from_mins(1);
@@ -61,7 +62,7 @@ struct MetricValue {
     timestamp: Option<Timestamp>,
     #[serde(alias = "window")]
     window_seconds: Option<i64>,
-    value: String,
+    value: Text,
 }
 
 #[derive(Default, Deserialize)]
@@ -73,7 +74,7 @@ struct DescribedObject {
 #[derive(Deserialize)]
 struct ExternalMetricValue {
     timestamp: Option<Timestamp>,
-    value: String,
+    value: Text,
 }
 
 /// The values of Pods.
@@ -87,7 +88,7 @@ pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesEr
                 window: item
                     .window_seconds
                     .map_or(WINDOW, SignedDuration::from_secs),
-                value: thousandths(&item.value)?,
+                value: thousandths(item.value.as_ref())?,
             },
         })
     };
@@ -103,7 +104,7 @@ pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, Values
     };
     Ok(Reading::Object(ValueSample {
         timestamp: time(item.timestamp, asked),
-        value: thousandths(&item.value)?,
+        value: thousandths(item.value.as_ref())?,
     }))
 }
 
@@ -114,7 +115,7 @@ pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, Values
     let sample = |item: ExternalMetricValue| {
         Ok(ValueSample {
             timestamp: time(item.timestamp, asked),
-            value: thousandths(&item.value)?,
+            value: thousandths(item.value.as_ref())?,
         })
     };
     let samples: Result<Vec<_>, ValuesError> = items.into_iter().map(sample).collect();
@@ -199,7 +200,13 @@ mod tests {
                 "Malformed",
                 "Malformed",
             ),
-            (json!([{"value": 5}]), "Malformed", "Malformed", "Malformed"),
+            (json!([{"value": 5}]), "", "", ""),
+            (
+                json!([{"value": true}]),
+                "Malformed",
+                "Malformed",
+                "Malformed",
+            ),
             (json!([{}]), "Malformed", "Malformed", "Malformed"),
             (json!(5), "Malformed", "Malformed", "Malformed"),
             (json!([value, value]), "", "SeveralValues", ""),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::free_json::FreeJson;
+use crate::written::Text;
 
 /// A portrait that the HPA's algorithm makes.
 pub const REACTIVE: &str = "Reactive";
@@ -58,7 +59,7 @@ pub struct PortraitAlgorithm {
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeHpaAlgorithm {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<String>,
+    pub tolerance: Option<Text>,
     /// `behavior` of an HPA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behavior: Option<Value>,

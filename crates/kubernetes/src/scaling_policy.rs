@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK, Reader,
+    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK, Reader,
     SCALE_DOWN, SCALING, TARGET, TRAFFIC,
 };
 use super::autoscaler::Metrics;
@@ -17,7 +17,7 @@ use super::target_metrics::{self, number};
 use super::traffic_query::{self, TrafficQueries};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::hpa::Behavior;
-use evenkeel_core::scaling::{Mode, Risk, ScaleDown};
+use evenkeel_core::scaling::{Bounds, BoundsError, Mode, Risk, ScaleDown};
 
 /// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -147,7 +147,7 @@ impl ScalingPolicy {
             min_replicas: LEAST.read(annotations, &mut invalid),
             max_replicas: MOST.read(annotations, &mut invalid),
             target: METRICS.read(annotations, &mut invalid),
-            behavior: RULES.read(annotations, &mut invalid),
+            behavior: behavior_text::annotated(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
             query: LoadQuery::read(annotations, &mut invalid),
             traffic: KINDS_OF_TRAFFIC.read(annotations, &mut invalid),
@@ -210,6 +210,14 @@ impl ScalingPolicy {
     }
 }
 
+/// The error of a least above the most in these annotations, of which [`ScalingPolicy::parse`] leaves the least out.
+pub(crate) fn crossed_bounds(annotations: &BTreeMap<String, String>) -> Option<BoundsError> {
+    let mut told = Vec::new();
+    let min = LEAST.read(annotations, &mut told)?;
+    let max = MOST.read(annotations, &mut told)?;
+    Bounds::new(min, max).err()
+}
+
 pub(super) const SCALING_MODE: Reader<Mode> = Reader {
     key: SCALING,
     accepted: Mode::ACCEPTED,
@@ -235,11 +243,6 @@ const METRICS: Reader<Metrics> = Reader {
     accepted: target_metrics::ACCEPTED,
     parse: target_metrics::parse,
 };
-const RULES: Reader<Behavior> = Reader {
-    key: BEHAVIOR,
-    accepted: behavior_text::ACCEPTED,
-    parse: behavior_text::parse,
-};
 const DOWN: Reader<ScaleDown> = Reader {
     key: SCALE_DOWN,
     accepted: ScaleDown::ACCEPTED,
@@ -264,8 +267,8 @@ const MEMORY: Reader<bool> = Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotations::{QUERY, QUERY_TARGET};
-    use evenkeel_core::scaling::hpa::MetricSpec;
+    use crate::annotations::{BEHAVIOR, QUERY, QUERY_TARGET};
+    use evenkeel_core::scaling::hpa::{BehaviorSpec, MetricSpec};
     use evenkeel_core::scaling::signal::{Signal, Target};
 
     fn parse(annotations: &[(&str, &str)]) -> (ScalingPolicy, Vec<&'static str>) {
@@ -307,7 +310,7 @@ mod tests {
             min_replicas: Some(0),
             max_replicas: Some(12),
             target: target_metrics::parse("cpu=80%,memory=70%"),
-            behavior: behavior_text::parse("{}"),
+            behavior: Some(BehaviorSpec::default().defaulted()),
             scale_down: Some(ScaleDown::Early),
             query: Some(LoadQuery {
                 signal: Signal::MEMORY,
@@ -348,7 +351,7 @@ mod tests {
             (
                 BEHAVIOR,
                 &["{}", "{\"scaleUp\": {\"selectPolicy\": \"Disabled\"}}"],
-                &["", "{", "{\"scaleup\": {}}"],
+                &["", "{", "[]"],
             ),
             (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
             (PREDICT_MEMORY, &["true", "false"], &["", "True", "1"]),

@@ -193,7 +193,7 @@ fn target(target: &TargetStatus) -> String {
         target
             .floor
             .map(|floor| format!("floor {}", floor.replicas)),
-        Some(format!("by {}", target.grounds)),
+        (target.grounds != "nothing").then(|| format!("by {}", target.grounds)),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     format!("{name} {}", known.join(", "))

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::json::{lenient, list};
+use crate::written::Text;
 use evenkeel_core::scaling::hpa::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
 };
@@ -57,7 +58,7 @@ struct Rules {
     #[serde(default, deserialize_with = "lenient")]
     policies: Option<Policies>,
     #[serde(default, deserialize_with = "lenient")]
-    tolerance: Option<String>,
+    tolerance: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -84,7 +85,7 @@ impl Rules {
             stabilization_window_seconds,
             select_policy: select_policy.map(|given| select(&given)),
             policies: policies.map(|Policies(policies)| policies.into_iter().map(policy).collect()),
-            tolerance: tolerance.and_then(|text| text.parse::<Quantity>().ok()),
+            tolerance: tolerance.and_then(|Text(text)| text.parse::<Quantity>().ok()),
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::signal::{Metric, Values};
 use crate::json::list;
+use crate::written::Text;
 
 /// The utilisation of cpu, in percent, that Kubernetes gives an HPA without metrics.
 const DEFAULT_UTILIZATION: i32 = 80;
@@ -55,8 +56,8 @@ impl Values {
     /// The target that the HPA controller uses. For resources and external metrics it takes what is
     /// set, an amount per Pod first; for an object the type decides.
     fn target(&self, signal: &Signal) -> Option<Target> {
-        let milli = |text: &Option<String>| {
-            let quantity: Quantity = text.as_deref()?.parse().ok()?;
+        let milli = |text: &Option<Text>| {
+            let quantity: Quantity = text.as_ref()?.as_ref().parse().ok()?;
             Some(quantity.milli_value())
         };
         let average = milli(&self.average_value).map(Target::AverageValue);

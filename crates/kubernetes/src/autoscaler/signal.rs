@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::json::{lenient, null_is_default};
 use crate::selector::WrittenSelector;
+use crate::written::Text;
 
 /// A metric of an HPA: its type, and the one source that belongs to the type.
 #[derive(Debug, Deserialize)]
@@ -51,9 +52,9 @@ pub(super) struct Values {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) average_utilization: Option<i32>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) average_value: Option<String>,
+    pub(super) average_value: Option<Text>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) value: Option<String>,
+    pub(super) value: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -84,8 +84,8 @@ fn metric(written: Value) -> MetricStatus {
         signal: Some(signal),
         current: CurrentValue {
             average_utilization,
-            average_value: average_value.and_then(|text| text.parse().ok()),
-            value: value.and_then(|text| text.parse().ok()),
+            average_value: average_value.and_then(|text| text.as_ref().parse().ok()),
+            value: value.and_then(|text| text.as_ref().parse().ok()),
         },
     }
 }

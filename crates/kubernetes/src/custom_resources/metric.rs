@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::schema::{list, object, text};
+use super::schema::{list, object, quantity, text};
 
 /// A list of at most so many metrics.
 pub(super) fn metrics(description: &str, most: usize) -> Value {
@@ -61,10 +61,6 @@ fn source(description: &str, mut properties: Value) -> Value {
 }
 
 fn target() -> Value {
-    let amount = |description: &str| {
-        json!({"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": true,
-            "description": description})
-    };
     object(
         "The value that the metric is to have, or is compared with.",
         &[],
@@ -74,8 +70,8 @@ fn target() -> Value {
                 "type": "integer", "format": "int32", "minimum": 1,
                 "description": "Percent of what the Pods request, as a mean over the Pods.",
             },
-            "averageValue": amount("An amount for each Pod."),
-            "value": amount("An amount for all Pods together."),
+            "averageValue": quantity("An amount for each Pod."),
+            "value": quantity("An amount for all Pods together."),
         }),
     )
 }

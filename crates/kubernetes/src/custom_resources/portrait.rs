@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::metric::{labels, metrics};
 use super::schedule::schedule;
-use super::schema::{flag, list, object, replicas, ruled, text, time};
+use super::schema::{flag, list, object, quantity, replicas, ruled, text, time};
 use crate::cron_hpa::{MOST_CRONS, MOST_DAYS};
 use crate::portrait_data::MOST_POINTS;
 use crate::portrait_spec::MOST_METRICS;
@@ -124,7 +124,7 @@ fn kube_hpa() -> Value {
                             "maximum": 1800, "description": "The period."},
                     }),
                 )),
-                "tolerance": text("How far a metric may be from its target without effect, such as \"0.05\".", 16),
+                "tolerance": quantity("How far a metric may be from its target without effect, such as \"0.05\"."),
             }),
         )
     };
@@ -132,9 +132,8 @@ fn kube_hpa() -> Value {
         "The settings of the HPA's algorithm.",
         &[],
         json!({
-            "tolerance": text(
+            "tolerance": quantity(
                 "How far a metric may be from its target without effect, as a share of it; \"0.1\" unless said.",
-                16,
             ),
             "behavior": object(
                 "How fast the portrait may rise and fall, as behavior of an HPA. Steps and checks of the autoscaler's own \
@@ -158,7 +157,7 @@ fn forecast() -> Value {
                 "type": "string",
                 "enum": ["auto", "ds-hpa", "arima", "gru", "arima-gru", "gbdt", "swish-net", "traffic"],
                 "default": "auto",
-                "description": "The model; auto chooses the one that has lately been the best.",
+                "description": "The model; auto takes the shared trees or the target's own.",
             },
             "risk": text(
                 "The share of time in which ready Pods may carry more than their target allows, such as 1%.",

@@ -37,6 +37,12 @@ pub(super) fn replicas(description: &str) -> Value {
     json!({"type": "integer", "format": "int32", "minimum": 0, "description": description})
 }
 
+/// A quantity as Kubernetes' own objects take it: a text, or any number. `x-kubernetes-int-or-string` refuses
+/// fractions such as 0.05, and a schema cannot say "a number or a text" in another way.
+pub(super) fn quantity(description: &str) -> Value {
+    json!({"x-kubernetes-preserve-unknown-fields": true, "description": description})
+}
+
 /// A list of at most so many items.
 pub(super) fn list(description: &str, most: usize, items: Value) -> Value {
     let mut schema = json!({"type": "array", "description": description, "maxItems": most});

@@ -3,12 +3,14 @@
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{PromQl, Signal, Target};
 use evenkeel_core::units::Quantity;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::error::{IhpaError, Problem, at};
 use crate::autoscaler::{Metrics, ObservedMetric};
 use crate::load_query::promql;
 use crate::portrait_spec::MOST_METRICS;
+use crate::written::Text;
 
 /// The metrics that are accepted, for messages.
 const ACCEPTED: &str = "a metric of autoscaling/v2 (Resource, ContainerResource, Pods, Object or External) \
@@ -43,13 +45,13 @@ pub(super) fn one_of(path: &str, written: &Value) -> Result<ObservedMetric, Ihpa
     at(path, found.ok_or(Problem::Metric(ACCEPTED)))
 }
 
-/// Writes amounts that are whole numbers as text, as the API server does with those of an HPA.
+/// Writes amounts that are numbers as text, as the API server does with those of an HPA.
 fn write_amounts_as_text(metric: &mut Value) {
     let sources = metric.as_object_mut().into_iter().flatten();
     for (_, source) in sources.filter(|(_, source)| source["target"].is_object()) {
         for field in ["averageValue", "value"] {
-            if let Some(number) = source["target"][field].as_i64() {
-                source["target"][field] = json!(number.to_string());
+            if let Ok(Text(text)) = Text::deserialize(&source["target"][field]) {
+                source["target"][field] = json!(text);
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::portrait_spec::{
 };
 use crate::scaling_policy::Predict;
 use crate::traffic_query;
+use crate::written::Text;
 
 /// The algorithms that Evenkeel knows, for messages.
 const ALGORITHMS: &str = "KubeHPA for a Reactive portrait, Forecast for a Predictive one, ExternalJob, or \
@@ -140,12 +141,15 @@ fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, 
         behavior,
     } = written;
     let rules = behavior.as_ref().map(|written| {
-        let rules = behavior_text::read(written);
-        let refused = || Problem::Metric(behavior_text::ACCEPTED);
-        at(format!("{path}.behavior"), rules.ok_or_else(refused))
+        let (rules, parts) = behavior_text::read(written);
+        let refused = parts.into_iter().next().map(|part| IhpaError::At {
+            path: format!("{path}.behavior{}", part.path),
+            problem: Problem::word(&part.given, part.accepted),
+        });
+        refused.map_or(Ok(rules), Err)
     });
     let rules = rules.transpose()?;
-    let Some(text) = tolerance else {
+    let Some(Text(text)) = tolerance else {
         return Ok(rules);
     };
     let read = text.parse::<Quantity>().ok();

@@ -20,7 +20,7 @@ fn spec(edit: impl FnOnce(&mut Value)) -> Value {
             {"type": "Dynamic", "priority": 3, "dynamic": {"portraitType": "Reactive",
                 "metrics": [{"type": "Resource", "resource": {"name": "cpu",
                     "target": {"type": "Utilization", "averageUtilization": 30}}}],
-                "algorithm": {"type": "KubeHPA", "kubeHPA": {"tolerance": "0.05",
+                "algorithm": {"type": "KubeHPA", "kubeHPA": {"tolerance": 0.05,
                     "behavior": {"scaleUp": {"tolerance": "0.2"}}}}}},
             {"type": "Dynamic", "priority": 3, "dynamic": {"portraitType": "Predictive",
                 "algorithm": {"type": "Forecast", "forecast": {"model": "traffic", "risk": "2%",
@@ -170,7 +170,7 @@ fn what_is_wrong_with_a_provider_is_named_with_its_place() {
         ),
         (
             provider(3, "/dynamic/algorithm/kubeHPA/behavior", odd),
-            "spec.portraitProviders[3].dynamic.algorithm.kubeHPA.behavior: accepted",
+            "spec.portraitProviders[3].dynamic.algorithm.kubeHPA.behavior.scaleUp.selectPolicy: \"\\\"x\\\"\" is not accepted",
         ),
         (
             provider(3, "/dynamic/algorithm/type", json!("Forecast")),

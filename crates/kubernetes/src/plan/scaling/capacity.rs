@@ -16,7 +16,7 @@ use crate::autoscaler::{FOLLOWED, Metrics, ObservedMetric};
 use crate::external_metrics;
 use evenkeel_core::scaling::hpa::{MetricSpec, request};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
@@ -160,7 +160,10 @@ pub(super) fn scaled_signals(
             }
             None if members.is_empty() => {}
             None => {
-                without.get_or_insert_with(|| Problem::NoRequests(Box::new(signal.clone())));
+                without.get_or_insert_with(|| Problem::NoRequests {
+                    signal: Box::new(signal.clone()),
+                    container: lacking(signal, &members).into(),
+                });
             }
         }
     }
@@ -182,6 +185,23 @@ fn capacity(signal: &Signal, target: Target, pods: &[&PodFacts]) -> Option<PodCa
         }
     };
     PodCapacity::new(request, Ratio::new(share).ok()?).ok()
+}
+
+/// The container for which the Pods have no request, where others of them have one; empty where none has.
+fn lacking(signal: &Signal, pods: &[&PodFacts]) -> String {
+    let Some((resource, None)) = signal.resource() else {
+        return String::new();
+    };
+    let lacking = pods.iter().filter(|pod| !pod.deleted).find_map(|pod| {
+        let sidecars = pod.init_containers.iter().filter(|one| one.is_sidecar);
+        let running = || pod.containers.iter().chain(sidecars.clone());
+        let has = |requests: &Requests| requests.get(resource).is_some();
+        let found = running().find(|one| !has(&one.requests))?;
+        running()
+            .any(|one| has(&one.requests))
+            .then(|| found.name.clone())
+    });
+    lacking.unwrap_or_default()
 }
 
 /// The mean request of the Pods that stay, of those that request anything, in the base unit of the

@@ -4,10 +4,12 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::observed::Observed;
 use super::target_ref::TargetRef;
 use crate::annotations::SCALING;
 use crate::autoscaler::FOLLOWED;
 use crate::external_metrics::EXPECTED_LOAD;
+use crate::scaling_policy::crossed_bounds;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{BoundsError, Mode};
@@ -53,7 +55,11 @@ pub enum Problem {
     /// The HPA has more metrics than are followed.
     TooManyMetrics,
     /// Its Pods request nothing of a resource that it scales by a share of.
-    NoRequests(Box<Signal>),
+    NoRequests {
+        signal: Box<Signal>,
+        /// The container that lacks a request; empty where all of the Pod does.
+        container: Box<str>,
+    },
     /// A signal that it scales by cannot be had, and why.
     SignalUnknown { signal: Box<Signal>, why: String },
     /// The traffic alone is to be forecast, and none is named.
@@ -80,6 +86,13 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// The problem of a workload without both bounds: one is missing, or the least is above the most.
+    pub(super) fn without_bounds(observed: &Observed) -> Self {
+        let workload = observed.workload.as_ref();
+        let crossed = workload.and_then(|one| crossed_bounds(&one.metadata.annotations));
+        crossed.map_or(Self::BoundsMissing, Self::InvalidBounds)
+    }
+
     /// The type of the condition for signals that cannot be had.
     pub(super) const SIGNAL_UNKNOWN: &'static str = "SignalUnknown";
 
@@ -134,7 +147,7 @@ impl Problem {
             Self::NoAutoscaler => 3,
             Self::ScaleDownDisabled => 4,
             Self::NoMetric => 5,
-            Self::NoRequests(_) => 6,
+            Self::NoRequests { .. } => 6,
             Self::NoWorkload(_) => 7,
             Self::Paused => 8,
             Self::Quarantined { .. } => 9,
@@ -261,7 +274,12 @@ impl fmt::Display for Problem {
                 "the HorizontalPodAutoscaler has more than {FOLLOWED} metrics: the first {FOLLOWED} \
                  are followed, and the others are left to it"
             ),
-            Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
+            Self::NoRequests { signal, container } if container.is_empty() => {
+                write!(f, "the Pods request no {signal}")
+            }
+            Self::NoRequests { signal, container } => {
+                write!(f, "container {container} of the Pods requests no {signal}")
+            }
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
             Self::TrafficMissing => f.write_str(TRAFFIC_MISSING),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
@@ -316,7 +334,10 @@ mod tests {
             Problem::NoMetric,
             Problem::OwnMetric,
             Problem::TooManyMetrics,
-            Problem::NoRequests(Box::new(Signal::CPU)),
+            Problem::NoRequests {
+                signal: Box::new(Signal::CPU),
+                container: "".into(),
+            },
             Problem::SignalUnknown {
                 signal: Box::new(Signal::CPU),
                 why: String::new(),

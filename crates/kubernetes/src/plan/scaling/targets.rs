@@ -357,7 +357,7 @@ impl Rules<'_> {
             None => requested
                 .min_replicas
                 .zip(requested.max_replicas)
-                .ok_or(Problem::BoundsMissing)?,
+                .ok_or_else(|| Problem::without_bounds(self.observed))?,
         };
         Bounds::new(min, max).map_err(Problem::InvalidBounds)
     }

@@ -37,7 +37,12 @@ impl Notices {
             self.watches(metrics),
             off(metrics, LEADER)
                 .then(|| notice("leadership", "not leading: nothing is written".to_owned())),
-            off(metrics, WRITES).then(|| notice("writes", "writes are switched off".to_owned())),
+            off(metrics, WRITES).then(|| {
+                notice(
+                    "writes",
+                    "skipped: writes are disabled (writes: disabled)".to_owned(),
+                )
+            }),
         ];
         found.into_iter().flatten().collect()
     }
