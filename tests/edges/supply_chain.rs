@@ -62,3 +62,54 @@ fn the_image_is_built_from_images_named_by_digest() {
         assert!(is_hex(digest, 64), "{image}");
     }
 }
+
+/// What is published has passed the checks of a change, on the commit of its tag, and is built for what the manifests
+/// say.
+#[test]
+fn nothing_is_published_before_the_checks_have_passed() {
+    let text = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
+    let workflow: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
+    let jobs = workflow["jobs"].as_object().unwrap();
+    let runs = |job: &str| jobs[job]["steps"].to_string();
+    let needs = |job: &str| jobs[job]["needs"].to_string();
+    for (job, recipe) in [
+        ("check", "just ci"),
+        ("deny", "just deny"),
+        ("deny", "just advisories"),
+    ] {
+        assert!(runs(job).contains(recipe), "{job}: {recipe}");
+        assert!(needs("build").contains(job), "{job}");
+    }
+    assert!(needs("publish").contains("build"));
+    for (job, steps) in jobs {
+        let is_allowed = ["build", "publish"].contains(&job.as_str());
+        let writes = steps["permissions"].to_string().contains("write");
+        assert!(is_allowed || !writes, "{job}");
+    }
+    for part in ["amd64", "arm64"] {
+        assert!(
+            jobs["build"]["strategy"].to_string().contains(part),
+            "{part}"
+        );
+    }
+    for part in [
+        "SHA256SUMS",
+        "attest-build-provenance",
+        "attest-sbom",
+        "gh release create",
+    ] {
+        assert!(runs("publish").contains(part), "{part}");
+    }
+}
+
+/// Whoever could replace an archive could replace the file with its sum beside it.
+#[test]
+fn the_archive_of_etcd_is_held_to_a_digest_that_stands_here() {
+    let text = fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap();
+    let digests = values(&text, "ETCD_SHA256: ");
+    assert!(digests.len() == 1 && is_hex(digests[0], 64), "{digests:?}");
+    let download = text.find("etcd-io/etcd/releases").unwrap();
+    let check = text.find("$ETCD_SHA256").unwrap();
+    let unpack = text.find("tar -xzf").unwrap();
+    assert!(download < check && check < unpack);
+}
