@@ -24,6 +24,7 @@ mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
 mod help;
+mod jobs;
 mod migrate;
 mod output;
 mod pod_file;
@@ -71,6 +72,7 @@ struct Cli {
 enum Command {
     Serve(Box<serve::Args>),
     Agent(Box<agent::Args>),
+    Jobs(Box<jobs::Args>),
     #[cfg(feature = "sandbox")]
     Dev(Box<dev::Args>),
     Classify(classify::Args),
@@ -118,6 +120,7 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
         Command::Agent(args) => agent::run(*args),
+        Command::Jobs(args) => jobs::run(*args),
         #[cfg(feature = "sandbox")]
         Command::Dev(args) => dev::run(&args),
         Command::Classify(args) => classify::run(args),

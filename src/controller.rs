@@ -1,6 +1,6 @@
 //! The loops around the live cluster, and the one leader-checked writer that serves them.
 
-mod external_portraits;
+pub mod external_portraits;
 #[cfg(test)]
 pub(crate) mod fake_api;
 pub mod leadership;

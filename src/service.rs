@@ -10,11 +10,14 @@ mod checks;
 mod client;
 mod descriptors;
 mod ending;
+mod jobs;
 mod listeners;
 mod measuring;
 mod parts;
+mod process;
 mod provider;
 mod reload;
+mod removal;
 mod signing;
 
 use anyhow::Context as _;
@@ -23,8 +26,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::agent::{NodeAgent, watch_node};
 pub use self::ending::Ending;
+pub use self::jobs::run_jobs;
 use self::listeners::Ends;
 use self::parts::{Parts, Tasks};
+use self::removal::Removal;
 pub use self::signing::sign;
 #[cfg(feature = "sandbox")] // only `dev` runs one beside the service
 pub(crate) use self::signing::signer;
@@ -76,6 +81,7 @@ pub(crate) async fn serve(
     let provider = provider::new(&parts);
     listeners::plaintext_grpc(&parts, provider.as_ref(), &drain, &mut tasks)?;
     let certificates = background::start(&parts, &background, &mut tasks)?;
+    let removal = tokio::spawn(Removal::new(&parts).run(background.clone()));
     let ends = Ends {
         drain: &drain,
         background: &background,
@@ -97,6 +103,10 @@ pub(crate) async fn serve(
         .is_err()
     {
         tracing::warn!(parts = tasks.len(), "parts of the service are left behind");
+    }
+    let removed = tokio::time::timeout(ending.removal, removal).await;
+    if removed.is_err() {
+        tracing::error!("not everything is taken back: evenkeel uninstall --force does it");
     }
     ended
 }

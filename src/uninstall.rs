@@ -12,13 +12,15 @@ mod gather;
 mod inventory;
 mod leader;
 mod place;
+mod release;
 mod resize;
 mod restore;
 
 pub use evenkeel_kubernetes::plan::uninstall::Extent;
-pub use gather::{OnPods, gather, lapsed};
+pub use gather::{OnPods, gather, lapsed, marks};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
-pub use leader::{lapsed_extent, living_leader};
+pub use leader::{Election, Judgement};
 pub use place::{Misplaced, misplaced};
+pub use release::{FINALIZER, is_awaited, release};
 pub use resize::put_resources_back;
-pub use restore::restore;
+pub use restore::{restore, restore_all};

@@ -25,12 +25,14 @@ mod scenarios {
     mod harness;
     mod idle_extender;
     mod ihpa;
+    mod jobs;
     mod leadership;
     mod metrics_provider;
     mod outage;
     mod placement;
     mod portrait_rules;
     mod preemption;
+    mod put_back;
     mod replica_profile;
     mod resource_metrics;
     mod scale_in;

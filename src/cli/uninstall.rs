@@ -15,9 +15,8 @@ use super::settings::ConfigArgs;
 use crate::config::{Config, ConfigError, Writes};
 use crate::doctor::gather::read::server_time;
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
-use crate::uninstall::{self, Extent, Inventory, Misplaced, OnPods, Unlisted};
+use crate::uninstall::{self, Election, Extent, Inventory, Judgement, Misplaced, OnPods, Unlisted};
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +35,8 @@ wrote on them until they are replaced; nothing reads it. It refuses while a lead
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
 `writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
 -n names a namespace without a Lease, or another than the webhook configuration does: a leader elsewhere
-would not be seen. Custom resources are those of scaling.kinds, by the file of --config, else by the
+would not be seen. Where kubectl delete comes first, the replicas take everything back before their rights
+go; where none runs any more, it waits for this command, then with --force. Custom resources are those of scaling.kinds, by the file of --config, else by the
 ConfigMap evenkeel: run it before that is deleted. A kind that leaves scaling.kinds is not looked at any
 more: set evenkeel.dev/scaling: off on its objects first.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
@@ -108,19 +108,23 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
     if args.expired {
         return expired(&client, args, now).await;
     }
+    let config = configuration(&client, args).await;
     if !args.check {
-        mind_place(&client, args).await?;
-        mind_leader(&client, args).await?;
+        let election = election(&client, args, &config);
+        mind_place(&client, args, &election).await?;
+        mind_leader(args, &election).await?;
     }
-    let (kinds, blind) = match custom_kinds(&client, args).await {
-        Ok(kinds) => (kinds, None),
+    let (kinds, blind) = match config {
+        Ok(config) => (config.kinds, None),
         Err(blind) => (Vec::new(), Some(blind)),
     };
     let namespace = &args.cluster.namespace;
     let mut inventory = uninstall::gather(&client, namespace, &kinds, now).await;
     inventory.unseen.extend(blind);
     if !args.check {
-        restore(&client, &mut inventory, Extent::All, now).await;
+        uninstall::restore_all(&client, &mut inventory, Extent::All, now).await;
+        let is_done = inventory.unseen.is_empty() && inventory.is_restored();
+        release(&client, args, is_done).await;
     }
     Ok(Leftovers {
         check: args.check,
@@ -142,18 +146,22 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
         Inventory::default()
     } else {
         let namespace = &args.cluster.namespace;
-        let extent = uninstall::lapsed_extent(client, namespace, now).await;
-        let (extent, unread) = match extent {
-            Ok(extent) => (extent, None),
-            Err(error) => (Extent::Lapsed, Some(error.to_string())),
+        let config = configuration(client, args).await;
+        let judged = election(client, args, &config).judge(now).await;
+        let (Judgement { extent, now }, unread) = match judged {
+            Ok(judged) => (judged, None),
+            Err(error) => {
+                let extent = Extent::Lapsed;
+                (Judgement { extent, now }, Some(error.to_string()))
+            }
         };
-        let on_pods = on_pods(&configuration(client, args).await);
+        let on_pods = on_pods(&config);
         let mut lapsed = uninstall::lapsed(client, extent, on_pods, now).await;
         lapsed.unseen.extend(unread.map(|why| Unlisted {
             what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
             why,
         }));
-        restore(client, &mut lapsed, extent, now).await;
+        uninstall::restore_all(client, &mut lapsed, extent, now).await;
         lapsed
     };
     Ok(Leftovers {
@@ -196,27 +204,24 @@ async fn installed_file(client: &Client, namespace: &str) -> kube::Result<Option
     Ok(map.and_then(|map| map.data?.remove(CONFIGURATION_FILE)))
 }
 
-/// The kinds of custom resources that are scaled, by the file that is named, else by the ConfigMap. An
-/// installation without either is taken away all the same.
-///
-/// # Errors
-/// The configuration is there and cannot be read, so that nobody knows which they are.
-async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, Unlisted> {
-    configuration(client, args).await.map(|config| config.kinds)
+/// The election of the installation's leader.
+fn election(client: &Client, args: &Args, config: &Result<Config, Unlisted>) -> Election {
+    let configured = config.as_ref().ok();
+    let name = configured.map(|config| config.leader_election.lease_name.as_str());
+    Election::of(client, &args.cluster.namespace, name)
 }
 
 /// What the configuration says is written on Pods: without any of it the clean-up has no right to look at them.
 /// Where it cannot be read they are looked at, and what stands in the way of that is told.
 fn on_pods(configuration: &Result<Config, Unlisted>) -> OnPods {
-    let known = configuration.as_ref();
-    OnPods {
-        costs: known.map_or(true, |config| config.cluster.balances_scale_in),
-        states: known.map_or(true, |config| config.scaling.follows_profiles),
-        resources: known.map_or(true, |config| config.tuning.resizes),
-    }
+    configuration.as_ref().map_or(OnPods::ALL, OnPods::of)
 }
 
-/// The configuration of the installation: the file that is named, else that of the ConfigMap.
+/// The configuration of the installation: the file that is named, else that of the ConfigMap. An installation
+/// without either is taken away all the same.
+///
+/// # Errors
+/// The configuration is there and cannot be read, so that the kinds of custom resources are not known.
 async fn configuration(client: &Client, args: &Args) -> Result<Config, Unlisted> {
     let blind = |why: String| Unlisted {
         what: BLIND.to_owned(),
@@ -243,16 +248,25 @@ async fn configuration(client: &Client, args: &Args) -> Result<Config, Unlisted>
     config.map_err(|error| blind(error.to_string()))
 }
 
-async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent, now: Timestamp) {
-    for mark in &mut inventory.marks {
-        let outcome = uninstall::restore(client, mark, extent, now).await;
-        mark.outcome = Some(outcome);
+/// Lets go what waits for all to be taken back, once it is.
+async fn release(client: &Client, args: &Args, is_done: bool) {
+    let why = if is_done {
+        let released = uninstall::release(client, &args.cluster.namespace).await;
+        released.err().map(|error| error.to_string())
+    } else {
+        Some("not everything is taken back".to_owned())
+    };
+    if let Some(why) = why {
+        let finalizer = uninstall::FINALIZER;
+        output::warn(&format!(
+            "the finalizer {finalizer} stays, and kubectl delete waits for it: {why}"
+        ));
     }
 }
 
 /// Refuses to write where an installation cannot be seen, since its leader would not be either.
-async fn mind_place(client: &Client, args: &Args) -> Result<(), Failure> {
-    let found = uninstall::misplaced(client, &args.cluster.namespace).await;
+async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result<(), Failure> {
+    let found = uninstall::misplaced(client, &args.cluster.namespace, election).await;
     if args.force {
         if let Ok(Some(misplaced)) = found {
             output::warn(&format!(
@@ -278,9 +292,9 @@ async fn mind_place(client: &Client, args: &Args) -> Result<(), Failure> {
 }
 
 /// Refuses to write beside a leader; who writes all the same is told what becomes of it.
-async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
+async fn mind_leader(args: &Args, election: &Election) -> Result<(), Failure> {
     let namespace = &args.cluster.namespace;
-    let leader = uninstall::living_leader(client, namespace, clock::now()).await;
+    let leader = election.living_leader(clock::now()).await;
     if args.force {
         if let Ok(Some(leader)) = leader {
             output::warn(&format!(

@@ -33,7 +33,7 @@ pub fn restoring() -> Vec<Access<'static>> {
     };
     let lease = Access {
         identity: Identity::CleanUp,
-        ..own(Kind::Lease, &["get"], &["evenkeel"], Need::Always)
+        ..own(Kind::Lease, &["get", "list"], &[], Need::Always)
     };
     // The nodes on which a leader that is gone left taints; its Lease says that it is.
     let tainted = [right(Kind::Node), lease];
@@ -111,6 +111,17 @@ const FURTHER: &[Access<'static>] = &[
     // opt-in.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
+    // What is read anew before it is taken back at the end of an installation, and the rights that are held until
+    // it is.
+    everywhere(Kind::Node, &["get"]),
+    everywhere(Kind::Namespace, &["get"]),
+    everywhere(Kind::DaemonSet, &["get"]),
+    taken_back(Need::ScaleInBalance),
+    taken_back(Need::ReplicaProfiles),
+    taken_back(Need::InPlaceTuning),
+    held(Kind::ClusterRole, &["evenkeel-clean-up"]),
+    held(Kind::ClusterRoleBinding, &["evenkeel-clean-up"]),
+    held(Kind::ServiceAccount, &["evenkeel"]),
     // Floors, and what is said of a target beside it; who else writes bounds is read when a floor
     // is undone.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
@@ -187,14 +198,15 @@ const FURTHER: &[Access<'static>] = &[
     },
     // The portraits that others make for an autoscaler, where they are missing.
     everywhere(Kind::HorizontalPortrait, &["create", "patch"]),
-    // The jobs that make portraits, what they leave, and what is read of that.
+    // The jobs that make portraits, for whom, what they leave, and what is read of that.
+    of_jobs(Kind::Namespace, &["list", "watch"]),
+    of_jobs(Kind::Ihpa, &["list", "watch"]),
+    of_jobs(Kind::HorizontalPortrait, &["list", "watch"]),
+    of_jobs(Kind::CronJob, &["get", "create", "patch"]),
+    of_jobs(Kind::ConfigMap, &["get"]),
     Access {
-        need: Need::ExternalAlgorithms,
-        ..everywhere(Kind::CronJob, &["get", "create", "patch"])
-    },
-    Access {
-        need: Need::ExternalAlgorithms,
-        ..everywhere(Kind::ConfigMap, &["get"])
+        subresource: Some("status"),
+        ..of_jobs(Kind::HorizontalPortrait, &["patch"])
     },
     Access {
         subresource: Some("status"),
@@ -301,6 +313,31 @@ const FURTHER: &[Access<'static>] = &[
         ..METRICS_PROVIDER
     },
 ];
+
+/// What the process asks for that runs the jobs of external algorithms.
+const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
+    Access {
+        identity: Identity::Jobs,
+        need: Need::ExternalAlgorithms,
+        ..everywhere(kind, verbs)
+    }
+}
+
+/// What was written on Pods, for the end of an installation.
+const fn taken_back(need: Need) -> Access<'static> {
+    Access {
+        need,
+        ..everywhere(Kind::Pod, &["list", "get"])
+    }
+}
+
+/// What a finalizer holds until everything is taken back.
+const fn held(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
+    Access {
+        names,
+        ..everywhere(kind, &["get", "patch"])
+    }
+}
 
 /// The resources of running Pods.
 const RESIZE: Access<'static> = Access {

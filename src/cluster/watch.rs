@@ -156,6 +156,30 @@ impl Watches {
         all
     }
 
+    /// Starts the watches of the portraits that others make, of their autoscalers, and of the namespaces that have
+    /// opted in.
+    #[must_use]
+    pub fn of_portraits(client: &Client, state: &ClusterState, metrics: &Metrics) -> Self {
+        let client = || client.clone();
+        let watch = |kind| Watch {
+            kind,
+            state: state.clone(),
+            metrics: metrics.clone(),
+            warned: RateLimited::default(),
+        };
+        let mut all = Self::default();
+        all.add(Kind::Namespace, |kind| {
+            objects::<WatchedNamespace>(client(), watch(kind))
+        });
+        all.add(Kind::Ihpa, |kind| {
+            discovery::while_served::<WatchedIhpa>(client(), watch(kind), DISCOVERY)
+        });
+        all.add(Kind::HorizontalPortrait, |kind| {
+            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), DISCOVERY)
+        });
+        all
+    }
+
     /// Adds the watches of KEDA's and Evenkeel's own kinds, which not every cluster serves.
     fn add_defined(
         &mut self,

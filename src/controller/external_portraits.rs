@@ -1,12 +1,12 @@
-//! Portraits that others make, by the leader: the HorizontalPortraits that autoscalers name, the CronJobs of external
-//! algorithms, and their results.
+//! Portraits that others make: the HorizontalPortraits that autoscalers name, by the leader, and the CronJobs of
+//! external algorithms with their results, by a process and an account of its own.
 //!
 //! Autoscalers and HorizontalPortraits are watched; of the rest only what belongs to a HorizontalPortrait is asked for, by
 //! its name, every half minute: a watch on the ConfigMaps of a cluster would hold everybody's. What a tenant may write is never
 //! held all at once: of jobs little is read, results are asked for of those that run alone, and told one by one. Where the time
 //! of a round is over, the next one begins with those who were not answered.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::external_portraits::{
     FoundJob, FoundResult, Key, Observed, Settings, jobs, key_of, portraits, restore, result,
-    result_name,
+    result_name, vouch, vouched,
 };
 use evenkeel_kubernetes::portrait_job::job_name;
 
@@ -41,11 +41,24 @@ const ROUND: SignedDuration = SignedDuration::from_secs(30);
 /// The time that all questions of one sort have in a round; who is not answered by then is looked at first in the next.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The number of rounds after which what was told on namespaces is told again.
+const VOUCH_EVERY: usize = 20;
+
 /// The number of questions at a time: each answer may be of a megabyte and a half.
 const AT_ONCE: usize = 8;
 
+/// The part of the work that a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The HorizontalPortraits, and word of jobs that are not run at all.
+    Portraits,
+    /// Jobs, and what they leave.
+    Jobs,
+}
+
 /// The parts that the rounds connect.
 pub struct ExternalPortraits {
+    pub part: Part,
     pub cluster: ClusterState,
     pub client: Client,
     pub queue: WriteQueue,
@@ -64,6 +77,10 @@ struct Memory {
     last_result: Option<Key>,
     /// True where jobs may not even be seen, as where they are off.
     is_denied: bool,
+    /// What was told last of the portraits of each namespace that have a job.
+    vouched: BTreeMap<String, String>,
+    /// The number of rounds so far.
+    rounds: usize,
 }
 
 impl ExternalPortraits {
@@ -89,7 +106,9 @@ impl ExternalPortraits {
         let Some(objects) = self.cluster.external_portraits() else {
             return;
         };
-        self.look_at_jobs(&objects, memory).await;
+        if self.part == Part::Jobs {
+            self.look_at_jobs(&objects, memory).await;
+        }
         let observed = Observed {
             ihpas: &objects.ihpas,
             portraits: &objects.portraits,
@@ -99,7 +118,12 @@ impl ExternalPortraits {
         if writes == Writes::Restore {
             return self.put(restore(&observed));
         }
-        self.put(portraits(&observed));
+        if self.part == Part::Portraits {
+            self.put(portraits(&observed));
+            if self.settings.runs_jobs {
+                return self.vouch(vouched(&observed, &self.settings), memory);
+            }
+        }
         let planned = jobs(&observed, &self.settings);
         self.put(planned.writes);
         let mut run = HashMap::new();
@@ -114,6 +138,19 @@ impl ExternalPortraits {
             }
         }
         self.tell_results(&run, &mut memory.last_result).await;
+    }
+
+    /// Tells on each namespace which of its portraits have a job: the guard lets none be made for another.
+    fn vouch(&self, found: BTreeMap<String, String>, memory: &mut Memory) {
+        if memory.rounds.is_multiple_of(VOUCH_EVERY) {
+            // The one before may have been lost, or taken away.
+            memory
+                .vouched
+                .retain(|namespace, _| !found.contains_key(namespace));
+        }
+        memory.rounds += 1;
+        self.put(vouch(&memory.vouched, &found));
+        memory.vouched = found;
     }
 
     fn put(&self, writes: impl IntoIterator<Item = Write>) {
@@ -280,6 +317,7 @@ mod tests {
             Metrics::default(),
         );
         let portraits = ExternalPortraits {
+            part: Part::Jobs,
             cluster: cluster(),
             client: api.client(),
             queue,
@@ -317,7 +355,8 @@ mod tests {
         follower.round(&mut Memory::default()).await;
         assert_eq!(writing.queued(), [], "it does not lead");
 
-        let (leader, writing) = portraits(&api, Leadership::leading());
+        let (mut leader, writing) = portraits(&api, Leadership::leading());
+        leader.part = Part::Portraits;
         leader.round(&mut Memory::default()).await;
         assert_eq!(writing.queued(), [], "not all has been listed");
         synced(&leader);

@@ -28,6 +28,7 @@ use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::plan::election::{Election, Step, Timing};
+use evenkeel_kubernetes::plan::uninstall::installation::LEASE_LABEL;
 
 /// The Lease, and the times of holding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,6 +244,10 @@ impl Elector {
     fn lease(&self, resource_version: Option<&String>, transitions: i32, now: Timestamp) -> Lease {
         let mut lease = Lease::default();
         lease.metadata.name = Some(self.lease_name.clone());
+        // Whoever looks for a leader finds it by this, under whatever name.
+        let (key, value) = LEASE_LABEL;
+        let labels = lease.metadata.labels.get_or_insert_default();
+        labels.insert(key.to_owned(), value.to_owned());
         lease.metadata.namespace = Some(self.replica.namespace.clone());
         lease.metadata.resource_version = resource_version.cloned();
         let spec = lease.spec.get_or_insert_default();

@@ -67,6 +67,9 @@ impl Writes {
 #[derive(Debug, Clone)]
 pub struct WriteSwitch(Arc<AtomicU8>);
 
+/// No position of the switch.
+const RETIRED: u8 = u8::MAX;
+
 impl WriteSwitch {
     #[must_use]
     pub fn new(writes: Writes) -> Self {
@@ -81,9 +84,17 @@ impl WriteSwitch {
         Writes::ALL.get(place).copied().unwrap_or(Writes::Disabled)
     }
 
-    /// Sets the switch; gives whether that changed it.
+    /// Sets the switch; gives whether that changed it. One that is retired stays so.
     pub fn set(&self, writes: Writes) -> bool {
-        self.0.swap(writes as u8, Ordering::SeqCst) != writes as u8
+        let writes = writes as u8;
+        let update = |place| (place != RETIRED && place != writes).then_some(writes);
+        let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
+        self.0.fetch_update(set, fetch, update).is_ok()
+    }
+
+    /// Lets nothing be written any more, whatever the configuration says.
+    pub fn retire(&self) {
+        self.0.store(RETIRED, Ordering::SeqCst);
     }
 }
 
@@ -112,5 +123,13 @@ mod tests {
             }
             assert_eq!(allows(Purpose::Restore), restore, "{writes:?}");
         }
+    }
+
+    #[test]
+    fn one_that_is_retired_allows_nothing_and_is_not_set_again() {
+        let switch = WriteSwitch::new(Writes::Enabled);
+        switch.retire();
+        assert!(!switch.set(Writes::Enabled));
+        assert_eq!(switch.get(), Writes::Disabled);
     }
 }

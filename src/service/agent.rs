@@ -4,18 +4,15 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures::StreamExt as _;
-use kube::Client;
-use tokio_util::sync::CancellationToken;
 
-use super::parts::{Tasks, lasting};
-use super::reload::{self, Watch};
-use super::{client, failure, listeners};
+use super::parts::lasting;
+use super::process::Process;
+use super::{failure, listeners};
 use crate::agent::{Agent, Given, Metrics, Paths};
 use crate::cluster;
 use crate::config::Config;
-use crate::controller::{self, Leadership, Replica, WriteSwitch, Writer};
-use crate::server::{Drain, DrainSettings, Readiness, signals};
-use crate::telemetry::{self, Registry};
+use crate::server::{Drain, DrainSettings, signals};
+use crate::telemetry;
 
 /// The agent of one node, as the command line asks for it.
 #[derive(Debug)]
@@ -67,48 +64,11 @@ pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
     ended
 }
 
-/// The parts that all others share.
-struct Process {
-    api: Client,
-    replica: Replica,
-    switch: WriteSwitch,
-    registry: Registry,
-    readiness: Readiness,
-    cancel: CancellationToken,
-    tasks: Tasks,
-}
-
 impl Process {
-    async fn new(config: &Config) -> anyhow::Result<Self> {
-        let kubernetes = client::kubernetes(&config.connection).await?;
-        let given = config.connection.namespace.clone();
-        let replica = Replica {
-            namespace: given.unwrap_or_else(|| kubernetes.default_namespace.clone()),
-            identity: client::identity(None)?,
-        };
-        Ok(Self {
-            api: Client::try_from(kubernetes).context("the API server cannot be reached")?,
-            replica,
-            switch: WriteSwitch::new(config.writes),
-            registry: telemetry::registry(),
-            readiness: Readiness::default(),
-            cancel: CancellationToken::new(),
-            tasks: Tasks::new(),
-        })
-    }
-
     /// The agent, with a writer for its Events.
     fn agent(&mut self, config: &Config, node: String, paths: Paths) -> anyhow::Result<Agent> {
-        let counted = controller::Metrics::default();
-        counted.register_writes(&mut self.registry);
-        let (writer, queue) = Writer::new(
-            self.api.clone(),
-            config.writer,
-            // Nobody else writes of the Pods of this node.
-            Leadership::alone(),
-            self.switch.clone(),
-            counted.clone(),
-        );
+        // Nobody else writes of the Pods of this node.
+        let (queue, counted) = self.writer(config);
         let metrics = Metrics::default();
         metrics.register(&mut self.registry);
         let given = Given {
@@ -120,8 +80,6 @@ impl Process {
             writes: counted,
         };
         let agent = Agent::new(config.agent, paths, given, &mut self.registry)?;
-        let writing = writer.run(self.cancel.clone());
-        lasting(&mut self.tasks, "writer", &self.cancel, writing);
         Ok(agent)
     }
 
@@ -145,21 +103,5 @@ impl Process {
                 () = cancel.cancelled() => Ok(()),
             }
         });
-    }
-
-    /// Follows the configuration file.
-    fn reload(&mut self, config: Config) {
-        let metrics = reload::Metrics::default();
-        metrics.register(&mut self.registry);
-        let reload = Watch {
-            config,
-            switch: self.switch.clone(),
-            metrics,
-            queue: None,
-            replica: self.replica.clone(),
-        };
-        let reload = reload.run(self.cancel.clone());
-        let name = "watch of the configuration";
-        lasting(&mut self.tasks, name, &self.cancel, reload);
     }
 }

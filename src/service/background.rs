@@ -13,6 +13,7 @@ use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
 use crate::cluster::watch::{self, Further, LeaseName, Watches};
 use crate::config::ExternalAlgorithms;
+use crate::controller::external_portraits::Part;
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{
     Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, Tuning, WriteQueue, Writer,
@@ -214,6 +215,7 @@ fn external_portraits(
 ) {
     let ExternalAlgorithms { are_run, most_jobs } = parts.config.external_algorithms;
     let portraits = ExternalPortraits {
+        part: Part::Portraits,
         cluster: parts.cluster.clone(),
         client: parts.client.clone(),
         queue: queue.clone(),

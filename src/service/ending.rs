@@ -12,6 +12,10 @@ use crate::server::DrainSettings;
 /// scaling targets.
 const COMPUTATIONS: Duration = Duration::from_secs(1);
 
+/// Time to take everything back where the installation is deleted. The token is worth nothing a minute after its
+/// ServiceAccount was.
+const REMOVAL: Duration = Duration::from_secs(50);
+
 /// The parts, one after the other. Logs need no time of their own: each line is written when it is
 /// told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct Ending {
     /// Background work: a look at the Lease, a write that is under way, and giving the
     /// Lease back.
     pub background: Duration,
+    /// What was written on the objects of others, where it is taken back.
+    pub removal: Duration,
     /// Computations that are under way.
     pub computations: Duration,
 }
@@ -31,6 +37,7 @@ impl Ending {
         Self {
             drain: config.server.drain,
             background: config.leader_election.longest_end(config.writer.timeout),
+            removal: REMOVAL,
             computations: COMPUTATIONS,
         }
     }
@@ -40,8 +47,9 @@ impl Ending {
         let Self {
             drain: DrainSettings { delay, timeout },
             background,
+            removal,
             computations,
         } = *self;
-        delay + timeout + background + computations
+        delay + timeout + background + removal + computations
     }
 }

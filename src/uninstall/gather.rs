@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
 use crate::cluster::pages::{for_each, for_each_asked, list};
 use crate::cluster::watch::{LookError, look_in_any_version};
+use crate::config::Config;
 use crate::doctor::{Seen, Unseen};
 use evenkeel_kubernetes::annotations::ONLINE;
 use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
@@ -27,6 +28,21 @@ pub async fn gather(
     client: &Client,
     namespace: &str,
     kinds: &[ScaledKind],
+    now: Timestamp,
+) -> Inventory {
+    let mut found = marks(client, kinds, OnPods::ALL, now).await;
+    for (place, kind) in installation::KINDS {
+        owned(client, place, kind, namespace, &mut found).await;
+    }
+    found.objects.sort();
+    found
+}
+
+/// All traces on the objects of others.
+pub async fn marks(
+    client: &Client,
+    kinds: &[ScaledKind],
+    on_pods: OnPods,
     now: Timestamp,
 ) -> Inventory {
     let mut found = Inventory::default();
@@ -54,13 +70,10 @@ pub async fn gather(
             }
         }
     }
-    for kind in WRITTEN {
+    let is_written = |kind: &Kind| *kind != Kind::Pod || on_pods.leaves_anything();
+    for kind in WRITTEN.into_iter().filter(is_written) {
         marked(client, kind, look, &mut found).await;
     }
-    for (place, kind) in installation::KINDS {
-        owned(client, place, kind, namespace, &mut found).await;
-    }
-    found.objects.sort();
     found
 }
 
@@ -98,6 +111,23 @@ pub struct OnPods {
 }
 
 impl OnPods {
+    /// All that may be.
+    pub const ALL: Self = Self {
+        costs: true,
+        states: true,
+        resources: true,
+    };
+
+    /// What an installation with this configuration writes.
+    #[must_use]
+    pub const fn of(config: &Config) -> Self {
+        Self {
+            costs: config.cluster.balances_scale_in,
+            states: config.scaling.follows_profiles,
+            resources: config.tuning.resizes,
+        }
+    }
+
     const fn leaves_anything(self) -> bool {
         let Self {
             costs,
@@ -242,7 +272,7 @@ async fn owned(client: &Client, place: Place, kind: Kind, own: &str, found: &mut
         Seen::There(objects) => found.objects.extend(
             objects
                 .into_iter()
-                .filter(|object| is_own(kind, &object.name_any(), &object.data["spec"], own))
+                .filter(|object| is_own(kind, &object.metadata, &object.data["spec"], own))
                 .map(|object| Object {
                     kind: kind.as_str().to_owned(),
                     namespace: object.namespace(),

@@ -26,6 +26,13 @@ impl Inventory {
     pub fn is_clean(&self) -> bool {
         self.marks.is_empty() && self.objects.is_empty() && self.unseen.is_empty()
     }
+
+    /// True where no write has failed.
+    #[must_use]
+    pub fn is_restored(&self) -> bool {
+        let mut outcomes = self.marks.iter().map(|mark| &mark.outcome);
+        outcomes.all(|outcome| !matches!(outcome, Some(Outcome::Failed(_))))
+    }
 }
 
 /// One object by its names, as it is printed.

@@ -8,63 +8,134 @@ use std::time::Duration;
 
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::plan::uninstall::Extent;
+use evenkeel_kubernetes::plan::uninstall::installation::{LEASE, LEASE_LABELLED};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, Client};
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt as _};
 
-/// The name of the leader's Lease.
-pub(super) const NAME: &str = "evenkeel";
 /// A Lease that nobody has renewed for so long has no leader: all replicas renew within seconds.
 const ABANDONED: SignedDuration = SignedDuration::from_hours(1);
 /// Nobody is waited for longer, whatever the Lease says.
 const MOST: Duration = Duration::from_mins(1);
 
-/// The name of the replica that leads the installation in `namespace`, if one is alive.
-///
-/// # Errors
-/// The Lease cannot be read.
-pub async fn living_leader(
-    client: &Client,
-    namespace: &str,
-    now: Timestamp,
-) -> kube::Result<Option<String>> {
-    let api: Api<Lease> = Api::namespaced(client.clone(), namespace);
-    let record = read(&api).await?;
-    let Some(record) = record.filter(|record| record.holder.is_some()) else {
-        return Ok(None);
-    };
-    if !record.looks_abandoned(now) {
-        return Ok(record.holder);
+/// The Leases by which the replicas of an installation may elect their leader.
+pub struct Election {
+    api: Api<Lease>,
+    /// The name in the configuration.
+    name: String,
+}
+
+/// A Lease with its name.
+type Found = (String, Record);
+
+/// The part of the traces that is nobody's any more, and the time by which that is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judgement {
+    pub extent: Extent,
+    /// The time by the clock of the leader that lives, where that lags behind; records are dated by it.
+    pub now: Timestamp,
+}
+
+impl Election {
+    /// The election of the installation in `namespace`, with the name of its Lease by the configuration, where
+    /// that is known.
+    #[must_use]
+    pub fn of(client: &Client, namespace: &str, name: Option<&str>) -> Self {
+        Self {
+            api: Api::namespaced(client.clone(), namespace),
+            name: name.unwrap_or(LEASE).to_owned(),
+        }
     }
-    tokio::time::sleep(record.duration.min(MOST)).await;
-    let renewed = read(&api)
-        .await?
-        .filter(|later| later.resource_version != record.resource_version);
-    Ok(renewed.and_then(|later| later.holder))
+
+    /// True where there is a Lease at all.
+    ///
+    /// # Errors
+    /// The Leases cannot be read.
+    pub async fn has_lease(&self) -> kube::Result<bool> {
+        Ok(!self.leases().await?.is_empty())
+    }
+
+    /// The name of the replica that leads, if one is alive.
+    ///
+    /// # Errors
+    /// The Leases cannot be read.
+    pub async fn living_leader(&self, now: Timestamp) -> kube::Result<Option<String>> {
+        let found = self.leases().await?;
+        let mut renewed = held(&found).filter(|(_, record)| !record.looks_abandoned(now));
+        if let Some((_, record)) = renewed.next() {
+            return Ok(record.holder.clone());
+        }
+        let changed = self.changed_since(&found).await?;
+        Ok(changed.and_then(|record| record.holder))
+    }
+
+    /// The part of the traces that is nobody's any more: where no Lease has been renewed for an hour, what only
+    /// a leader takes away is in it. A leader that lives is known by its renewals, whatever its clock says.
+    ///
+    /// # Errors
+    /// The Leases cannot be read.
+    pub async fn judge(&self, now: Timestamp) -> kube::Result<Judgement> {
+        let lapsed = Judgement {
+            extent: Extent::Lapsed,
+            now,
+        };
+        let found = self.leases().await?;
+        if found.iter().any(|(_, record)| !record.looks_abandoned(now)) {
+            return Ok(lapsed);
+        }
+        if let Some(living) = self.changed_since(&found).await? {
+            let now = living.renewed.map_or(now, |renewed| now.min(renewed));
+            return Ok(Judgement { now, ..lapsed });
+        }
+        let mut all = found.iter();
+        let is_abandoned =
+            !found.is_empty() && all.all(|(_, record)| record.is_abandoned(ABANDONED, now));
+        Ok(Judgement {
+            extent: if is_abandoned {
+                Extent::Abandoned
+            } else {
+                Extent::Lapsed
+            },
+            now,
+        })
+    }
+
+    /// A Lease that changes while its holder has time to renew it.
+    async fn changed_since(&self, found: &[Found]) -> kube::Result<Option<Record>> {
+        let Some(longest) = held(found).map(|(_, record)| record.duration).max() else {
+            return Ok(None);
+        };
+        tokio::time::sleep(longest.min(MOST)).await;
+        let later = self.leases().await?;
+        let is_new = |(name, record): &Found| {
+            let before = found.iter().find(|(other, _)| other == name);
+            record.holder.is_some()
+                && before
+                    .is_none_or(|(_, before)| before.resource_version != record.resource_version)
+        };
+        Ok(later.into_iter().find(is_new).map(|(_, record)| record))
+    }
+
+    /// The Lease of the configured name, and those that carry Evenkeel's label: the replicas may have another
+    /// name by a variable. Whoever may not list them knows the one by its name.
+    async fn leases(&self) -> kube::Result<Vec<Found>> {
+        let named = |lease: &Lease| (lease.name_any(), Record::of(lease));
+        let configured = self.api.get_opt(&self.name).await?;
+        let mut found: Vec<Found> = configured.iter().map(named).collect();
+        let labelled = ListParams::default().labels(LEASE_LABELLED);
+        match self.api.list(&labelled).await {
+            Ok(leases) => {
+                let others = leases.iter().filter(|lease| lease.name_any() != self.name);
+                found.extend(others.map(named));
+            }
+            Err(kube::Error::Api(status)) if status.code == 403 => {}
+            Err(error) => return Err(error),
+        }
+        Ok(found)
+    }
 }
 
-/// The part of the traces that is nobody's any more: where the Lease of the installation in `namespace` has not
-/// been renewed for an hour, what only a leader takes away is in it.
-///
-/// # Errors
-/// The Lease cannot be read.
-pub async fn lapsed_extent(
-    client: &Client,
-    namespace: &str,
-    now: Timestamp,
-) -> kube::Result<Extent> {
-    let api: Api<Lease> = Api::namespaced(client.clone(), namespace);
-    let record = read(&api).await?;
-    // Without a Lease nobody can tell: its name is configurable.
-    let abandoned = record.is_some_and(|record| record.is_abandoned(ABANDONED, now));
-    Ok(if abandoned {
-        Extent::Abandoned
-    } else {
-        Extent::Lapsed
-    })
-}
-
-async fn read(api: &Api<Lease>) -> kube::Result<Option<Record>> {
-    let lease = api.get_opt(NAME).await?;
-    Ok(lease.as_ref().map(Record::of))
+fn held(found: &[Found]) -> impl Iterator<Item = &Found> {
+    found.iter().filter(|(_, record)| record.holder.is_some())
 }

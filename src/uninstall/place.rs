@@ -2,10 +2,9 @@
 //! wrong namespace there is none.
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
-use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 
-use super::leader;
+use super::leader::Election;
 use crate::doctor::registration::{self, CONFIGURATION};
 
 /// A reason to take a namespace for the wrong one.
@@ -21,7 +20,11 @@ pub enum Misplaced {
 ///
 /// # Errors
 /// The webhook configuration or the Lease cannot be read.
-pub async fn misplaced(client: &Client, namespace: &str) -> kube::Result<Option<Misplaced>> {
+pub async fn misplaced(
+    client: &Client,
+    namespace: &str,
+    election: &Election,
+) -> kube::Result<Option<Misplaced>> {
     let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
     let configuration = webhooks.get_opt(CONFIGURATION).await?;
     let registered = configuration.as_ref().and_then(registration::namespace);
@@ -30,9 +33,8 @@ pub async fn misplaced(client: &Client, namespace: &str) -> kube::Result<Option<
             registered: registered.to_owned(),
         }));
     }
-    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
-    let lease = leases.get_opt(leader::NAME).await?;
-    Ok(lease.is_none().then(|| Misplaced::NoLease {
+    let has_lease = election.has_lease().await?;
+    Ok((!has_lease).then(|| Misplaced::NoLease {
         namespace: namespace.to_owned(),
     }))
 }

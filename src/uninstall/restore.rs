@@ -1,13 +1,14 @@
 //! Takes one mark away: decided on the object as it is, written only if it still is so, and begun
 //! anew from a fresh read where somebody was faster.
 
+use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, Patch};
 use kube::{Api, Client};
 use serde::Deserialize as _;
 use serde_json::json;
 
-use super::inventory::{Mark, Outcome};
+use super::inventory::{Inventory, Mark, Outcome};
 use super::resize::put_resources_back;
 use crate::controller::tuning::lowers_memory_limits;
 use crate::controller::writer::{by_us, is_lost_race};
@@ -20,6 +21,26 @@ use evenkeel_kubernetes::pod::Pod;
 
 /// The number of attempts, each lost to somebody who was faster.
 const TRIES: usize = 8;
+/// The number of objects that are written at a time.
+const AT_ONCE: usize = 8;
+
+/// Takes all marks of an inventory away, each as [`restore`] does.
+pub async fn restore_all(
+    client: &Client,
+    inventory: &mut Inventory,
+    extent: Extent,
+    now: Timestamp,
+) {
+    let marks = inventory.marks.iter();
+    let outcomes: Vec<_> = marks
+        .map(|mark| restore(client, mark, extent, now).boxed())
+        .collect();
+    let outcomes = stream::iter(outcomes).buffered(AT_ONCE);
+    let outcomes: Vec<Outcome> = outcomes.collect().await;
+    for (mark, outcome) in inventory.marks.iter_mut().zip(outcomes) {
+        mark.outcome = Some(outcome);
+    }
+}
 
 /// Puts bounds back and takes away what Evenkeel wrote on the mark's object, as far as it is still
 /// to be. A Pod comes back into traffic though its resources are refused, and then keeps their record.

@@ -1673,8 +1673,13 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     let mut service = access(Identity::Service, Need::Always);
     service.extend(access(Identity::Service, Need::SelfManagedCertificates));
     service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
-    service.extend(access(Identity::Service, Need::ExternalAlgorithms));
     assert_eq!(granted(&objects, Identity::Service), service);
+    let jobs = access(Identity::Jobs, Need::ExternalAlgorithms);
+    assert_eq!(granted(&objects, Identity::Jobs), jobs);
+    let deployment = find(&objects, "Deployment", "evenkeel-jobs");
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], Identity::Jobs.account());
+    assert_eq!(pod["containers"][0]["args"][0], "jobs");
     let guard = find(
         &objects,
         "ValidatingAdmissionPolicy",
@@ -1690,7 +1695,129 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     );
     let granting = binding["spec"]["paramRef"]["name"].as_str().unwrap();
     let granting = find(&objects, "ClusterRoleBinding", granting);
-    assert_eq!(granting["subjects"][0]["name"], Identity::Service.account());
+    assert_eq!(granting["subjects"][0]["name"], Identity::Jobs.account());
+    let named = "evenkeel-portrait-templates";
+    let templates = &find(&objects, "ValidatingAdmissionPolicy", named)["spec"];
+    // Everybody's CronJobs would be refused where the definition of portraits is gone.
+    assert_eq!(templates["failurePolicy"], "Ignore");
+    let conditions = templates["matchConditions"].to_string();
+    assert!(conditions.contains(Identity::Jobs.account()));
+    let binding = &find(&objects, "ValidatingAdmissionPolicyBinding", named)["spec"];
+    assert_eq!(binding["paramRef"]["parameterNotFoundAction"], "Allow");
+}
+
+/// What the clean-up wants to put back is what its guard lets through, and the leader's does elsewhere than where
+/// somebody has opted in.
+#[test]
+fn both_guards_have_one_rule_of_what_is_put_back() {
+    let objects = base();
+    let rule = |policy: &str| {
+        let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
+        let names = [
+            "leastField",
+            "mostField",
+            "record",
+            "newLeast",
+            "oldLeast",
+            "newMost",
+            "oldMost",
+            "recordedLeast",
+            "recordedMost",
+            "annotatedLeasts",
+            "annotatedMosts",
+            "usersLeasts",
+            "isLeastBack",
+            "isMostBack",
+        ];
+        names.map(|name| named(&policy["variables"], name)["expression"].to_string())
+    };
+    assert_eq!(rule("evenkeel-writes"), rule("evenkeel-restores"));
+}
+
+/// What is deleted in one go takes its rights along, unless a finalizer holds those by which it is put back.
+#[test]
+fn the_rights_to_put_back_outlive_the_rest() {
+    let objects = base();
+    let held = [
+        ("ClusterRole", "evenkeel-clean-up"),
+        ("ClusterRoleBinding", "evenkeel-clean-up"),
+        ("ServiceAccount", Identity::Service.account()),
+    ];
+    let finalizer = json!([evenkeel::uninstall::FINALIZER]);
+    for (kind, name) in held {
+        let object = find(&objects, kind, name);
+        assert_eq!(object["metadata"]["finalizers"], finalizer, "{kind}");
+    }
+    for object in &objects {
+        let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
+        let is_held = held.iter().any(|held| kind == held.0 && name == held.1);
+        assert!(
+            is_held || object["metadata"]["finalizers"].is_null(),
+            "{kind} {name}"
+        );
+    }
+    let rights = |overlay: &str| {
+        let objects = built(overlay)?;
+        let role = find(&objects, "ClusterRole", "evenkeel-clean-up");
+        let rules = role["rules"].as_array().unwrap().iter();
+        Some(
+            rules
+                .flat_map(|rule| rule_rights(Scope::Cluster, rule))
+                .collect::<BTreeSet<_>>(),
+        )
+    };
+    // Whatever a component lets the clean-up put back stands here too.
+    for (overlay, need) in [
+        ("scale-in-balance", Need::ScaleInBalance),
+        ("in-place-tuning", Need::InPlaceTuning),
+        ("replica-profiles", Need::ReplicaProfiles),
+    ] {
+        let Some(held) = rights(&format!("deploy/overlays/{overlay}")) else {
+            return;
+        };
+        let mut needed = cleaning(Need::Always);
+        needed.extend(cleaning(need));
+        let needed = needed
+            .into_iter()
+            .filter(|right| right.scope == Scope::Cluster);
+        let missing: Vec<_> = needed.filter(|right| !held.contains(right)).collect();
+        assert!(missing.is_empty(), "{overlay}: {missing:#?}");
+    }
+}
+
+/// A Pod of an image that is not built for its node never starts.
+#[test]
+fn pods_keep_to_nodes_that_the_image_is_built_for() {
+    for folder in [vec!["deploy".to_owned()], overlays()].concat() {
+        let Some(objects) = built(&folder) else {
+            return;
+        };
+        for object in &objects {
+            let template = match object["kind"].as_str() {
+                Some("Deployment" | "DaemonSet") => &object["spec"]["template"],
+                Some("CronJob") => &object["spec"]["jobTemplate"]["spec"]["template"],
+                _ => continue,
+            };
+            let (pod, name) = (&template["spec"], &object["metadata"]["name"]);
+            assert_eq!(
+                pod["nodeSelector"]["kubernetes.io/os"], "linux",
+                "{folder} {name}"
+            );
+            let image = pod["containers"][0]["image"].as_str().unwrap();
+            if !image.starts_with("ghcr.io/evenkeel/evenkeel") {
+                continue;
+            }
+            let required =
+                &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+            let terms = &required["nodeSelectorTerms"][0]["matchExpressions"][0];
+            assert_eq!(terms["key"], "kubernetes.io/arch", "{folder} {name}");
+            assert_eq!(
+                terms["values"],
+                json!(["amd64", "arm64"]),
+                "{folder} {name}"
+            );
+        }
+    }
 }
 
 /// Whoever could make tokens of any account could do what that may: it is one account without a right, and checks are

@@ -481,7 +481,7 @@ impl Trial {
 
 /// The administrator in the name of a ServiceAccount of the installation, with its rights and those
 /// of further groups.
-async fn by_account(plane: &ControlPlane, account: &str, groups: &[&str]) -> Client {
+pub(super) async fn by_account(plane: &ControlPlane, account: &str, groups: &[&str]) -> Client {
     let path = plane.folder().join("admin.kubeconfig");
     let mut kubeconfig = Kubeconfig::read_from(path).expect("a kubeconfig");
     let own = ["system:serviceaccounts", "system:authenticated"];
@@ -494,7 +494,7 @@ async fn by_account(plane: &ControlPlane, account: &str, groups: &[&str]) -> Cli
     client(kubeconfig).await
 }
 
-async fn client(kubeconfig: Kubeconfig) -> Client {
+pub(super) async fn client(kubeconfig: Kubeconfig) -> Client {
     let options = KubeConfigOptions::default();
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
     Client::try_from(config.expect("it is whole")).expect("a client")
@@ -742,7 +742,7 @@ struct Case {
     refused: Vec<Value>,
 }
 
-fn annotated(key: &str, value: &Value) -> Value {
+pub(super) fn annotated(key: &str, value: &Value) -> Value {
     json!({"metadata": {"annotations": {key: value}}})
 }
 
@@ -993,7 +993,7 @@ impl Case {
     }
 }
 
-async fn define_scaled_objects(client: &Client) {
+pub(super) async fn define_scaled_objects(client: &Client) {
     let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let definitions: Api<DynamicObject> =
         Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));

@@ -584,6 +584,84 @@ async fn abandon_lease(client: &Client) {
     hold_lease(client, long_ago).await;
 }
 
+/// A leader that renews its Lease in the cluster while `during` runs, by a clock that lags.
+async fn leading<T>(
+    client: &Client,
+    lease: &str,
+    lag: SignedDuration,
+    during: impl Future<Output = T>,
+) -> T {
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{OWN}/leases/{lease}");
+    let renewing = async {
+        loop {
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            let renewed = evenkeel_clock::now() - lag;
+            let change = json!({"spec": {"renewTime": format!("{renewed:.6}")}});
+            let (status, answer) = patch(client, &path, "merge", &change).await;
+            assert_eq!(status, 200, "{answer}");
+        }
+    };
+    tokio::select! {
+        ended = during => ended,
+        () = renewing => unreachable!("it renews for ever"),
+    }
+}
+
+/// The harm: a leader whose clock lagged by an hour was taken for dead. Its taints went, and the floors that it
+/// renewed, every ten minutes.
+#[test]
+fn a_leader_whose_clock_lags_is_alive_under_whatever_name_its_lease_has() {
+    let lag = SignedDuration::from_mins(75);
+    let configured = "leaderElection: {leaseName: keel}\n";
+    for (lease, labels, file) in [
+        ("evenkeel", json!({}), ""),
+        ("keel", json!({}), configured),
+        // By a variable of the Deployment alone.
+        ("other", json!({"app.kubernetes.io/name": "evenkeel"}), ""),
+    ] {
+        with_settings(settings(), async |server, client| {
+            for name in [OWN, "shop"] {
+                let namespace = json!({"metadata": {"name": name}});
+                create(client, "/api/v1/namespaces", &namespace).await;
+            }
+            configure(client, file).await;
+            let renewed = evenkeel_clock::now() - lag;
+            let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{OWN}/leases");
+            let held = json!({"metadata": {"name": lease, "labels": labels}, "spec": {
+                "holderIdentity": "evenkeel-7d9-abc", "leaseDurationSeconds": 3,
+                "renewTime": format!("{renewed:.6}")}});
+            create(client, &leases, &held).await;
+            let node = json!({"metadata": {"name": "hot"}, "spec": {"taints": [overloaded()]}});
+            create(client, "/api/v1/nodes", &node).await;
+            // It is held for ten minutes more, by the leader's clock.
+            let record = ended(lag - SignedDuration::from_mins(10));
+            let web = autoscaler("web", &record);
+            create(client, &by_us(&path("shop", HPAS)), &web).await;
+            let least = async || get(client, &one("web")).await["spec"]["minReplicas"].clone();
+
+            let expired = ["--expired", "-o", "json"];
+            let called = leading(client, lease, lag, evenkeel(server, &expired)).await;
+            assert_eq!(called.code, 0, "{lease}: {}", called.stderr);
+            assert_eq!(called.objects("marks"), [""; 0], "{lease}");
+            assert_eq!(least().await, 6, "{lease}");
+            assert_eq!(taint_keys(client, "hot").await.len(), 1, "{lease}");
+            let refused = leading(client, lease, lag, evenkeel(server, &[])).await;
+            assert_eq!(refused.code, 1, "{lease}: {}", refused.stdout);
+            assert!(
+                refused.stderr.contains("leads"),
+                "{lease}: {}",
+                refused.stderr
+            );
+
+            // Once nobody renews it any more, all goes.
+            let called = evenkeel(server, &expired).await;
+            assert_eq!(called.code, 0, "{lease}: {}", called.stderr);
+            assert_eq!(least().await, 2, "{lease}");
+            assert_eq!(taint_keys(client, "hot").await, [""; 0], "{lease}");
+        });
+    }
+}
+
 async fn register_webhook(client: &Client, namespace: &str) {
     let webhook = json!({"metadata": {"name": "evenkeel"}, "webhooks": [{
         "name": "pods.evenkeel.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",

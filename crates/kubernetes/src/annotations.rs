@@ -15,6 +15,8 @@ pub const PREFIX: &str = "evenkeel.dev/";
 
 /// On a namespace: `true` opts in. The label that mirrors it has the same name.
 pub const ENABLED: &str = "evenkeel.dev/enabled";
+/// On a namespace, written: the UIDs of its HorizontalPortraits that have a job, without which the guard lets none run.
+pub const PORTRAIT_JOBS: &str = "evenkeel.dev/portrait-jobs";
 /// On a namespace: the headroom ratio.
 pub const HEADROOM: &str = "evenkeel.dev/headroom";
 /// On a namespace: the share from which a resource is dominant.

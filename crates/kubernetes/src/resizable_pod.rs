@@ -164,8 +164,8 @@ impl ResizablePod {
         !matches!(self.record, None | Some(Err(RefusedRecord::Foreign)))
     }
 
-    /// True where this part of Evenkeel is to put back what was resized: by its own record, or, for one that
-    /// cannot be read, by taking that away.
+    /// True where this part of Evenkeel is to put back what was resized: by its own record. One that
+    /// cannot be read is told of.
     #[must_use]
     pub fn is_resized_by(&self, resizer: Resizer) -> bool {
         match &self.record {

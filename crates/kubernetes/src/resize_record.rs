@@ -56,7 +56,9 @@ pub enum RefusedRecord {
     /// Somebody else wrote it, as far as `managedFields` tells: it came with a template, a copy or a backup.
     #[error("somebody else has written the annotation evenkeel.dev/resized")]
     Foreign,
-    #[error("the annotation evenkeel.dev/resized cannot be read")]
+    #[error(
+        "the annotation evenkeel.dev/resized cannot be read by this version, and is kept for the one that wrote it"
+    )]
     Unreadable,
 }
 

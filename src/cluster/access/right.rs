@@ -53,6 +53,8 @@ pub enum Identity {
     CleanUp,
     /// The agents of the nodes.
     NodeAgent,
+    /// The process that runs the jobs of external algorithms.
+    Jobs,
     /// What kubelets are asked as; no Pod runs by it.
     Kubelets,
 }
@@ -66,6 +68,7 @@ impl Identity {
             Self::Signer => "evenkeel-signer",
             Self::CleanUp => "evenkeel-restore",
             Self::NodeAgent => "evenkeel-agent",
+            Self::Jobs => "evenkeel-jobs",
             Self::Kubelets => "evenkeel-kubelets",
         }
     }

@@ -147,6 +147,16 @@ pub(crate) async fn grant(client: &Client, kustomization: &str) {
     }
 }
 
+/// The same with the bindings of the policies that a component brings.
+pub(crate) async fn grant_with_bindings(client: &Client, kustomization: &str) {
+    grant(client, kustomization).await;
+    for document in built(&root().join(kustomization)) {
+        if document["kind"] == "ValidatingAdmissionPolicyBinding" {
+            send(client, &document, false).await;
+        }
+    }
+}
+
 /// Takes away the bindings of Evenkeel's that are not among the documents, which applying these does not.
 async fn take_back(client: &Client, documents: &[Value]) {
     let api: Api<ClusterRoleBinding> = Api::all(client.clone());

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::direct::directly;
 use super::gate::{Gate, Written};
-use super::world::{DEPLOYMENT, HPA, MIN, STATUS, World, least, with_world_on};
+use super::world::{BOUNDS, DEPLOYMENT, HPA, MIN, STATUS, World, least, with_world_on};
 use crate::support::control_plane::free_port;
 use crate::support::control_plane::page;
 use crate::support::control_plane::process::{Process, Signal, report};
@@ -98,6 +98,90 @@ fn in_mode_direct_a_leader_that_stops_is_followed_without_a_jump_and_without_a_s
             .iter()
             .all(|(from, to)| (1..=2).contains(&(to - from)));
         assert!(rules, "{steps:?}");
+    });
+}
+
+/// The rights that outlive a deletion, with the finalizer that holds them.
+async fn plant_rights(world: &World<'_>) -> [String; 3] {
+    let held = json!({"name": "evenkeel-clean-up", "finalizers": ["evenkeel.dev/clean-up"]});
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let role = format!("{rbac}/clusterroles");
+    let binding = format!("{rbac}/clusterrolebindings");
+    let accounts = "/api/v1/namespaces/evenkeel-system/serviceaccounts".to_owned();
+    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "evenkeel-clean-up"});
+    for (path, object) in [
+        (&role, json!({"metadata": held, "rules": []})),
+        (
+            &binding,
+            json!({"metadata": held, "roleRef": reference, "subjects": []}),
+        ),
+        (
+            &accounts,
+            json!({"metadata": {"name": "evenkeel", "finalizers": held["finalizers"]}}),
+        ),
+    ] {
+        dev_api::create(world.client, path, &object).await;
+    }
+    [
+        format!("{role}/evenkeel-clean-up"),
+        format!("{binding}/evenkeel-clean-up"),
+        format!("{accounts}/evenkeel"),
+    ]
+}
+
+/// The harm: rights and Pods were deleted in one go, and floors were left for ever.
+#[test]
+fn what_is_deleted_first_is_taken_back_by_the_replicas_before_it_is_gone() {
+    let plain = Settings {
+        tls: false,
+        ..dev_api::settings()
+    };
+    with_world_on(plain, Clock::real(), async |world| {
+        let origin = clock::now();
+        world.prometheus.handle.set_load(move |at| {
+            let minutes = at.duration_since(origin).as_secs_f64() / 60.0;
+            4.0 + 0.5 * minutes.max(-6.0)
+        });
+        let _controllers = world.controllers().await;
+        let _signer = world_signer(world);
+        let held = plant_rights(world).await;
+        let first = Replica::start(world, "evenkeel-0", HPA).await;
+        first.leads(world).await;
+        let second = Replica::start(world, "evenkeel-1", HPA).await;
+        second.is_ready().await;
+        world
+            .until_autoscaler("the floor rises", |hpa| least(hpa) > MIN)
+            .await;
+        for path in &held {
+            let (status, answer) = dev_api::ask(world.client, "DELETE", path, &Value::Null).await;
+            assert_eq!(status, 200, "{answer}");
+        }
+        for path in &held {
+            eventually("the rights are gone", async || {
+                let (status, answer) = dev_api::ask(world.client, "GET", path, &Value::Null).await;
+                holds(status == 404, || answer.to_string())
+            })
+            .await;
+        }
+        let hpa = get(world.client, HPA).await;
+        assert_eq!(least(&hpa), MIN, "{hpa}");
+        let annotations = &hpa["metadata"]["annotations"];
+        assert!(
+            annotations[BOUNDS].is_null() && annotations[STATUS].is_null(),
+            "{hpa}"
+        );
+        // Who leads writes nothing any more, although its load still rises and several ticks go by.
+        for _ in 0..3 {
+            let renewed = get(world.client, LEASE).await["spec"]["renewTime"].clone();
+            eventually("the leader goes on", async || {
+                let lease = get(world.client, LEASE).await;
+                holds(lease["spec"]["renewTime"] != renewed, || lease.to_string())
+            })
+            .await;
+        }
+        let later = get(world.client, HPA).await;
+        assert_eq!(later["spec"], hpa["spec"]);
+        assert_eq!(later["metadata"]["annotations"], *annotations);
     });
 }
 

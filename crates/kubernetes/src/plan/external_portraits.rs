@@ -9,6 +9,9 @@ mod jobs;
 mod observed;
 mod portraits;
 mod results;
+mod vouched;
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -28,6 +31,18 @@ pub fn portraits(observed: &Observed<'_>) -> Vec<Write> {
 #[must_use]
 pub fn jobs(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
     jobs::plan(observed, settings)
+}
+
+/// The portraits that have a job, by namespace, as the annotation `evenkeel.dev/portrait-jobs` has them.
+#[must_use]
+pub fn vouched(observed: &Observed<'_>, settings: &Settings) -> BTreeMap<String, String> {
+    vouched::of(observed, settings)
+}
+
+/// The writes of that annotation, where another was told `before`.
+#[must_use]
+pub fn vouch(before: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<Write> {
+    vouched::writes(before, found)
 }
 
 /// The writes that suspend every job, since nothing of Evenkeel's is to be left at work.

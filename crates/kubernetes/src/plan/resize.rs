@@ -296,7 +296,7 @@ pub fn annotate(
 
 /// The write that puts a Pod back to what it was made with: its resources first, the record once they
 /// stand. A Pod that somebody else has resized since only loses the record. What somebody else wrote stays where
-/// it is.
+/// it is, and so does a record that cannot be read: the version that wrote it can put back by it.
 ///
 /// # Errors
 /// Something of it cannot be asked for, and why. The record stays, which is the only memory of what there was.
@@ -307,7 +307,7 @@ pub fn put_back(
 ) -> Result<Option<Write>, Refusal> {
     let record = match &pod.record {
         None | Some(Err(RefusedRecord::Foreign)) => return Ok(None),
-        Some(Err(RefusedRecord::Unreadable)) => return Ok(annotate(pod, None, purpose)),
+        Some(Err(refused)) => return Err((*refused).into()),
         Some(Ok(record)) => record,
     };
     if !is_owed(record, pod) {

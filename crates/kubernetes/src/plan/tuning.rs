@@ -96,7 +96,7 @@ pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
 }
 
 /// Leaves a Pod to whoever has changed it, for as long as it lives: nobody puts anything back, and nothing is
-/// decided on it. A record that nobody can read goes.
+/// decided on it. A record that cannot be read stays for the version that wrote it.
 fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followed {
     if let Some(stands) = stands_partly(pod) {
         return Followed::of(annotate(pod, Some(&stands), Purpose::Resize));
@@ -106,12 +106,11 @@ fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followe
         Some(Ok(record)) => {
             let mut left = record.clone();
             left.marks.left = true;
-            Some(left)
+            annotate(pod, Some(&left), Purpose::Resize)
         }
         _ => None,
     };
-    let write = annotate(pod, left.as_ref(), Purpose::Resize);
-    Followed::of(write).telling(pod, Told::LeftAlone(refusal), context)
+    Followed::of(left).telling(pod, Told::LeftAlone(refusal), context)
 }
 
 /// The record of a Pod that was put back as far as the API server took it, and is tuned again since: what it has

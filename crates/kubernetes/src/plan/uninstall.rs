@@ -15,8 +15,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::annotations::{
-    BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, POD_STATE, PREFIX,
-    RESIZED, SCALING_STATUS, TUNING_STATUS,
+    BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, POD_STATE, PORTRAIT_JOBS,
+    PREFIX, RESIZED, SCALING_STATUS, TUNING_STATUS,
 };
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotationError;
@@ -32,6 +32,7 @@ use crate::plan::scaling::sleeps;
 use crate::pod::Pod;
 use crate::removable_pod;
 use crate::resizable_pod::ResizablePod;
+use crate::resize_record;
 use crate::scaled_object::ScaledObject;
 use crate::taint::Taints;
 use crate::workload::Workload;
@@ -235,6 +236,9 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
     let written = [SCALING_STATUS, TUNING_STATUS, HEADROOM_RETURNED]
         .into_iter()
         .chain(copied);
+    // Which portraits have a job.
+    let vouched = (kind == Kind::Namespace).then_some(PORTRAIT_JOBS);
+    let written = written.chain(vouched);
     let left = written
         .clone()
         .filter(|written| keys().any(|key| key == written));
@@ -284,14 +288,17 @@ fn shut(object: &Value, now: Timestamp) -> Option<Shut> {
     })
 }
 
-/// True for a Pod whose resources are still to be put back, which its record alone tells how; of one that cannot
-/// be read nobody knows that they are.
+/// True for a Pod whose resources are still to be put back, which its record alone tells how; of a Pod or a record
+/// that cannot be read nobody knows that they are.
 fn is_owed_resources(object: &Value) -> bool {
     let Ok(pod) = Pod::deserialize(object) else {
         return true;
     };
-    let pod = ResizablePod::of(&pod);
-    pod.as_ref().and_then(resize::owed).is_some()
+    let Some(pod) = ResizablePod::of(&pod) else {
+        return false;
+    };
+    let is_unreadable = pod.record == Some(Err(resize_record::RefusedRecord::Unreadable));
+    is_unreadable || resize::owed(&pod).is_some()
 }
 
 /// The taints of a node; a list that is none has none of ours.
@@ -432,6 +439,36 @@ mod tests {
                 apply(&mut after, &patch).unwrap();
                 let has = after["metadata"]["annotations"][RESIZED].is_string();
                 assert_eq!(has, is_kept, "{extent:?} {pod}");
+            }
+        }
+    }
+
+    /// The harm: an older version deleted the record of a newer one, and with it the only memory of the Pod's own
+    /// resources.
+    #[test]
+    fn a_record_of_another_version_stays_on_a_pod_that_runs() {
+        let now: Timestamp = "2026-11-25T12:00:00Z".parse().unwrap();
+        for text in [
+            "{}",
+            "v2",
+            r#"{"by":"evictions","original":{},"from":{},"to":{},"at":"2026-11-25T11:00:00Z"}"#,
+            r#"{"by":"tuning","original":{"web":{"requests":7}},"from":{},"to":{},"at":"2026-11-25T11:00:00Z"}"#,
+        ] {
+            let resources = json!({"requests": {"cpu": "500m"}});
+            let pod = json!({
+                "metadata": {"name": "p", "uid": "u", "annotations": {RESIZED: text},
+                    "managedFields": written_by(MANAGER)},
+                "spec": {"nodeName": "a", "containers": [{"name": "web", "resources": resources}]},
+                "status": {"phase": "Running"},
+            });
+            for extent in [Extent::All, Extent::Abandoned] {
+                let patch = patch(Kind::Pod, &pod, extent, now).unwrap().unwrap();
+                let mut after = pod.clone();
+                apply(&mut after, &patch).unwrap();
+                assert_eq!(
+                    after["metadata"]["annotations"][RESIZED], text,
+                    "{extent:?}"
+                );
             }
         }
     }

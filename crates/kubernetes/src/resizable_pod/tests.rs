@@ -156,6 +156,6 @@ fn endless_records_are_neither_read_nor_kept() {
     assert_eq!(long.record, Some(Err(RefusedRecord::Unreadable)));
     assert!(
         long.is_resized_by(Resizer::Tuning),
-        "it is taken away at the end"
+        "it is told of at the end"
     );
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::observed::{FoundJob, Key, Observed, Settings, key_of};
-use super::portraits;
+use super::portraits::{self, Authorship};
 use crate::horizontal_portrait::HorizontalPortrait;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
@@ -100,10 +100,13 @@ pub(super) fn plan(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
             Some(JobProblem::Off)
         } else if key.0 == settings.own_namespace {
             Some(JobProblem::OwnNamespace)
-        } else if !portraits::is_asked_for(checked, observed.ihpas) {
-            Some(JobProblem::NotNamed)
         } else {
-            None
+            match portraits::authorship(checked, observed.ihpas) {
+                Authorship::Confirmed => None,
+                // Its job stays as it is until both say the same.
+                Authorship::Differs => continue,
+                Authorship::NotNamed => Some(JobProblem::NotNamed),
+            }
         };
         let candidate = Candidate {
             portrait,

@@ -39,23 +39,45 @@ pub(super) fn plan(observed: &Observed<'_>) -> Vec<Write> {
     writes
 }
 
-/// False for a HorizontalPortrait whose autoscaler is there and does not name it any more.
-pub(super) fn is_asked_for(
+/// Whose word a HorizontalPortrait is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Authorship {
+    /// Its own author's, or it says what its autoscaler says.
+    Confirmed,
+    /// Its autoscaler says something else, as for a moment after it was changed.
+    Differs,
+    /// Its autoscaler does not name it any more, or is not there.
+    NotNamed,
+}
+
+/// Whose word a HorizontalPortrait is: one that belongs to an autoscaler can be written by whoever has taken over a
+/// replica, and the autoscaler cannot.
+pub(super) fn authorship(
     portrait: &CheckedHorizontalPortrait,
     ihpas: &[Arc<CheckedIhpa>],
-) -> bool {
+) -> Authorship {
     let metadata = &portrait.object.metadata;
     let owner = metadata.controller();
     let Some(owner) = owner.filter(|owner| Kind::Ihpa.is(&owner.api_version, &owner.kind)) else {
-        return true;
+        return Authorship::Confirmed;
     };
     let is_owner =
         |ihpa: &&Arc<CheckedIhpa>| ihpa.object.metadata.uid.as_deref() == Some(owner.uid.as_str());
     let Some(ihpa) = ihpas.iter().find(is_owner) else {
-        return true;
+        return Authorship::NotNamed;
     };
     let name = metadata.name.as_deref();
-    ihpa.rules().is_err() || named_by(ihpa).any(|(named, _)| Some(named.as_str()) == name)
+    let is_named = named_by(ihpa).any(|(named, _)| Some(named.as_str()) == name);
+    if ihpa.rules().is_ok() && !is_named {
+        return Authorship::NotNamed;
+    }
+    let written = ihpa.object.spec.portrait_providers.iter();
+    let mut written = written.filter_map(|provider| provider.dynamic.as_ref());
+    if written.any(|written| *written == portrait.object.spec.portrait) {
+        Authorship::Confirmed
+    } else {
+        Authorship::Differs
+    }
 }
 
 /// The names and specs of those that an autoscaler names.

@@ -442,3 +442,84 @@ fn a_result_is_read_once_and_a_damaged_one_leaves_the_one_before() {
         "the data stay as they are"
     );
 }
+
+/// The harm: who had taken over a replica wrote a portrait of its own for somebody's autoscaler, and its job was run.
+#[test]
+fn a_portrait_runs_what_its_autoscaler_says_and_nothing_else() {
+    let mut world = World::new();
+    let honest = world.portraits[0].object.clone();
+    let edit = |change: &dyn Fn(&mut Value)| {
+        let mut body = json!({"metadata": {"name": "web-predictive", "namespace": "shop",
+            "ownerReferences": [{"apiVersion": "autoscaling.evenkeel.dev/v1alpha1",
+                "kind": "IntelligentHorizontalPodAutoscaler", "name": "web", "uid": "i", "controller": true}]},
+            "spec": serde_json::to_value(&honest.spec).unwrap()});
+        change(&mut body);
+        created(&body, "p", &json!({}))
+    };
+    let pod =
+        "/spec/algorithm/externalJob/job/cronJob/template/spec/jobTemplate/spec/template/spec";
+    let image = |body: &mut Value| {
+        body.pointer_mut(pod).unwrap()["containers"][0]["image"] = json!("example.com/evil:1");
+    };
+    let account = |body: &mut Value| {
+        body.pointer_mut(pod).unwrap()["serviceAccountName"] = json!("admin");
+    };
+    let owner = |body: &mut Value| {
+        body["metadata"]["ownerReferences"][0]["uid"] = json!("made-up");
+    };
+    let other = |body: &mut Value| body["metadata"]["name"] = json!("web-another");
+    let changes: [(&str, &dyn Fn(&mut Value), bool); 5] = [
+        ("honest", &|_| (), true),
+        ("image", &image, false),
+        ("account", &account, false),
+        ("owner", &owner, false),
+        ("name", &other, false),
+    ];
+    for (case, change, is_run) in changes {
+        world.portraits = vec![edit(change)];
+        world.jobs = world
+            .portraits
+            .iter()
+            .filter_map(|one| Some((key_of(&one.object)?, None)))
+            .collect();
+        let writes = jobs(&world.observed(), &settings()).writes;
+        let made = of_jobs(&writes).1.len();
+        assert_eq!(made, usize::from(is_run), "{case}");
+    }
+}
+
+#[test]
+fn a_namespace_names_its_portraits_that_have_a_job_until_they_have_none() {
+    let mut world = World::new();
+    for name in ["c", "a", "b"] {
+        world
+            .portraits
+            .push(created(&alone(name), name, &json!({})));
+    }
+    let found = vouched(&world.observed(), &settings());
+    let text = found.get("shop").cloned();
+    assert_eq!(text.as_deref(), Some("a b c p"));
+    let told = |writes: &[Write]| -> Vec<(String, Value)> {
+        let of = |write: &Write| match &write.operation {
+            Operation::Merge(body) => {
+                let value = &body["metadata"]["annotations"]["evenkeel.dev/portrait-jobs"];
+                (write.target.to_string(), value.clone())
+            }
+            other => panic!("{other:?}"),
+        };
+        writes.iter().map(of).collect()
+    };
+    let none = BTreeMap::new();
+    let target = "namespaces shop".to_owned();
+    assert_eq!(
+        told(&vouch(&none, &found)),
+        [(target.clone(), json!("a b c p"))]
+    );
+    assert_eq!(vouch(&found, &found), []);
+    assert_eq!(told(&vouch(&found, &none)), [(target, Value::Null)]);
+    let off = Settings {
+        runs_jobs: false,
+        ..settings()
+    };
+    assert_eq!(vouched(&world.observed(), &off), none);
+}

@@ -1,5 +1,6 @@
 //! The objects of which an installation is made, and how they are told from all others.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::kinds::Kind;
@@ -8,8 +9,12 @@ use crate::kinds::Kind;
 const KUBE_SYSTEM: &str = "kube-system";
 /// The label selector of the objects that the manifests make.
 const LABELLED: &str = "app.kubernetes.io/name in (evenkeel, evenkeel-scheduler)";
-/// The name of the Lease, which the service makes itself, without a label.
-const LEASE: &str = "evenkeel";
+/// The name that the leader's Lease has unless the configuration says otherwise.
+pub const LEASE: &str = "evenkeel";
+/// The label of the Leases that the service makes, and the value of it.
+pub const LEASE_LABEL: (&str, &str) = ("app.kubernetes.io/name", "evenkeel");
+/// The label selector of such Leases.
+pub const LEASE_LABELLED: &str = "app.kubernetes.io/name=evenkeel";
 
 /// The place of an object of the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,13 +75,17 @@ pub fn label_selector(kind: Kind) -> Option<&'static str> {
     (![Kind::Lease, Kind::ApiService].contains(&kind)).then_some(LABELLED)
 }
 
-/// True for an object that belongs to an installation in the namespace `own`, given its name and
-/// spec: the leader's Lease, or an APIService that Evenkeel serves. Objects of other kinds are told
-/// by their labels.
+/// True for an object that belongs to an installation in the namespace `own`, given its metadata and
+/// spec: the leader's Lease, which versions before made without a label, or an APIService that Evenkeel serves.
+/// Objects of other kinds are told by their labels.
 #[must_use]
-pub fn is_own(kind: Kind, name: &str, spec: &Value, own: &str) -> bool {
+pub fn is_own(kind: Kind, metadata: &ObjectMeta, spec: &Value, own: &str) -> bool {
     match kind {
-        Kind::Lease => name == LEASE,
+        Kind::Lease => {
+            let (key, value) = LEASE_LABEL;
+            let label = metadata.labels.as_ref().and_then(|labels| labels.get(key));
+            metadata.name.as_deref() == Some(LEASE) || label.is_some_and(|label| label == value)
+        }
         Kind::ApiService => {
             let service = &spec["service"];
             let serves = service["name"].as_str().unwrap_or_default();
@@ -95,6 +104,9 @@ mod tests {
     #[test]
     fn objects_without_a_label_are_told_by_name_or_service() {
         let spec = |namespace: &str, name: &str| json!({"service": {"namespace": namespace, "name": name}});
+        let labelled = json!({"name": "x", "labels": {"app.kubernetes.io/name": "evenkeel"}});
+        let metadata = serde_json::from_value(labelled).unwrap();
+        assert!(is_own(Kind::Lease, &metadata, &json!(null), "keel"));
         for (kind, name, spec, own) in [
             (Kind::Lease, "evenkeel", json!(null), true),
             (Kind::Lease, "other", json!(null), false),
@@ -104,7 +116,15 @@ mod tests {
             (Kind::ApiService, "v1.a", json!({}), false),
             (Kind::Deployment, "evenkeel", json!({}), true),
         ] {
-            assert_eq!(is_own(kind, name, &spec, "keel"), own, "{kind:?} {spec}");
+            let metadata = ObjectMeta {
+                name: Some(name.to_owned()),
+                ..ObjectMeta::default()
+            };
+            assert_eq!(
+                is_own(kind, &metadata, &spec, "keel"),
+                own,
+                "{kind:?} {spec}"
+            );
         }
         let unlabelled = |(_, kind): &(Place, Kind)| label_selector(*kind).is_none();
         assert_eq!(KINDS.iter().filter(|one| unlabelled(one)).count(), 2);

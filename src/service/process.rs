@@ -1,0 +1,77 @@
+//! The parts that processes share which serve nobody but probes and Prometheus: the agent of a node, and the one
+//! that runs the jobs of external algorithms.
+
+use anyhow::Context as _;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::client;
+use super::parts::{Tasks, lasting};
+use super::reload::{self, Watch};
+use crate::config::Config;
+use crate::controller::{self, Leadership, Replica, WriteQueue, WriteSwitch, Writer};
+use crate::server::Readiness;
+use crate::telemetry::{self, Registry};
+
+/// The parts that all others share.
+pub(super) struct Process {
+    pub(super) api: Client,
+    pub(super) replica: Replica,
+    pub(super) switch: WriteSwitch,
+    pub(super) registry: Registry,
+    pub(super) readiness: Readiness,
+    pub(super) cancel: CancellationToken,
+    pub(super) tasks: Tasks,
+}
+
+impl Process {
+    pub(super) async fn new(config: &Config) -> anyhow::Result<Self> {
+        let kubernetes = client::kubernetes(&config.connection).await?;
+        let given = config.connection.namespace.clone();
+        let replica = Replica {
+            namespace: given.unwrap_or_else(|| kubernetes.default_namespace.clone()),
+            identity: client::identity(None)?,
+        };
+        Ok(Self {
+            api: Client::try_from(kubernetes).context("the API server cannot be reached")?,
+            replica,
+            switch: WriteSwitch::new(config.writes),
+            registry: telemetry::registry(),
+            readiness: Readiness::default(),
+            cancel: CancellationToken::new(),
+            tasks: Tasks::new(),
+        })
+    }
+
+    /// The way to write, for a process that shares what it writes with nobody.
+    pub(super) fn writer(&mut self, config: &Config) -> (WriteQueue, controller::Metrics) {
+        let counted = controller::Metrics::default();
+        counted.register_writes(&mut self.registry);
+        let (writer, queue) = Writer::new(
+            self.api.clone(),
+            config.writer,
+            Leadership::alone(),
+            self.switch.clone(),
+            counted.clone(),
+        );
+        let writing = writer.run(self.cancel.clone());
+        lasting(&mut self.tasks, "writer", &self.cancel, writing);
+        (queue, counted)
+    }
+
+    /// Follows the configuration file.
+    pub(super) fn reload(&mut self, config: Config) {
+        let metrics = reload::Metrics::default();
+        metrics.register(&mut self.registry);
+        let reload = Watch {
+            config,
+            switch: self.switch.clone(),
+            metrics,
+            queue: None,
+            replica: self.replica.clone(),
+        };
+        let reload = reload.run(self.cancel.clone());
+        let name = "watch of the configuration";
+        lasting(&mut self.tasks, name, &self.cancel, reload);
+    }
+}
