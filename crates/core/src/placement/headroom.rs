@@ -2,7 +2,8 @@
 //! headroom ratio of its capacity afterwards, also those of which the Pod demands nothing.
 //!
 //! A resource whose capacity is unknown takes no part, but for disk I/O that tasks wait for so much
-//! that it is over the line by itself. Compared in floats, exactly as (4.1) is
+//! that it is over the line by itself. A resource of which the node has none takes part only for Pods that
+//! demand it, as in kube-scheduler: else a node without ephemeral storage would take no Pod. Compared in floats, exactly as (4.1) is
 //! written, so that the figures shown by `explain` are those that decided.
 
 use crate::placement::node_load::NodeLoad;
@@ -40,7 +41,9 @@ impl Term {
             capacity,
             limit,
             pressed,
-            fits: !pressed && limit.is_none_or(|limit| demand.as_f64() + load.as_f64() < limit),
+            fits: !pressed
+                && (is_unconcerned(demand, capacity)
+                    || limit.is_none_or(|limit| demand.as_f64() + load.as_f64() < limit)),
         }
     }
 
@@ -53,6 +56,11 @@ impl Term {
         let below = line.saturating_sub(Amount::new(1));
         Some(below.saturating_sub(self.load))
     }
+}
+
+/// True where the node has none of a resource and the Pod demands none.
+fn is_unconcerned(demand: Amount, capacity: Option<Amount>) -> bool {
+    demand == Amount::ZERO && capacity == Some(Amount::ZERO)
 }
 
 /// True where `R + N < h T` holds for every resource of known capacity (`[CLBP]` (4.1)).
@@ -105,7 +113,8 @@ pub fn fullest(demand: &Resources<Amount>, node: &NodeLoad) -> Option<f64> {
             return Some(1.0);
         }
         let used = demand[resource].as_f64() + node.load[resource].as_f64();
-        let capacity = capacity.as_ref()?.as_f64();
+        let known = capacity.filter(|known| !is_unconcerned(demand[resource], Some(*known)));
+        let capacity = known?.as_f64();
         Some(if capacity > 0.0 {
             used / capacity
         } else {
@@ -148,7 +157,26 @@ mod tests {
             let found = fits(&all(demand), &node(1000, load), H());
             assert_eq!(found, fit, "{demand} + {load}");
         }
-        assert!(!fits(&all(0), &node(0, 0), H()));
+    }
+
+    #[test]
+    fn a_resource_that_the_node_has_none_of_concerns_only_pods_that_demand_it() {
+        for resource in Resource::ALL {
+            let mut without = node(1000, 100);
+            without.capacity[resource] = Some(Amount::ZERO);
+            // What the node itself writes there is no concern of the Pod's either.
+            for load in [0, 7] {
+                without.load[resource] = Amount::new(load);
+                assert!(fits(&all(0), &without, H()), "{resource}");
+                assert_eq!(fullest(&all(0), &without), Some(0.1), "{resource}");
+                let mut demand = all(0);
+                demand[resource] = Amount::new(1);
+                let refused = [resource].into_iter().collect();
+                assert_eq!(refusing(&demand, &without, H()), refused);
+                assert_eq!(fullest(&demand, &without), Some(f64::INFINITY));
+                assert_eq!(left(&without, H())[resource], Some(Amount::ZERO));
+            }
+        }
     }
 
     #[test]
@@ -206,7 +234,8 @@ mod tests {
         crowded.capacity[Resource::DiskIo] = None;
         assert_eq!(fullest(&all(50), &crowded), Some(0.15));
         assert_eq!(fullest(&all(50), &NodeLoad::default()), None);
-        assert_eq!(fullest(&all(0), &node(0, 0)), Some(f64::INFINITY));
+        assert_eq!(fullest(&all(1), &node(0, 0)), Some(f64::INFINITY));
+        assert_eq!(fullest(&all(0), &node(0, 0)), None);
     }
 
     fn arbitrary() -> impl Strategy<Value = (Resources<Amount>, NodeLoad, Ratio)> {
@@ -236,6 +265,7 @@ mod tests {
             let resource = Resource::ALL[at];
             let load = node.load[resource];
             node.capacity[resource] = Some(Amount::new(load.get().saturating_sub(over)));
+            prop_assume!(!is_unconcerned(demand[resource], node.capacity[resource]));
             prop_assert!(!fits(&demand, &node, h));
         }
 

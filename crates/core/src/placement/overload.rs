@@ -19,7 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 use self::streak::{Sample, Streak};
 use crate::placement::node_table::NodeSet;
 use crate::placement::usage::UsageSample;
-use crate::units::{Resource, Resources};
+use crate::units::{Amount, Resource, Resources};
 
 /// The time for which a verdict stands on measurements that have ceased: as long as a last measured load counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(30);
@@ -114,7 +114,8 @@ impl Overload {
             let streaks = known.entry(Arc::clone(&node.name)).or_default();
             for resource in Resource::ALL {
                 let counts = resource != Resource::Disk || settings.disk;
-                let capacity = node.load.capacity[resource].filter(|_| counts);
+                let capacity = node.load.capacity[resource]
+                    .filter(|capacity| counts && *capacity > Amount::ZERO);
                 let measured = round.nodes[resource].get(&node.name);
                 if let Some((capacity, measured)) = capacity.zip(measured) {
                     let sample = Sample::new(measured, capacity);
