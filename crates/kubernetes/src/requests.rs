@@ -11,12 +11,12 @@ use super::resource_list::ResourceList;
 /// The effective request of a Pod.
 #[must_use]
 pub fn effective(spec: &PodSpec) -> ResourceList {
-    whole(spec, own)
+    whole(spec, spec.resources.requests.pod_level(), own)
 }
 
-/// The effective request of a Pod as it is in force. While a resize in place is under way, a container
-/// counts as the larger of what it is to have, what kubelet has set aside for it and what it has; a
-/// resize that its node cannot do counts nothing.
+/// The effective request of a Pod as it is in force. While a resize in place is under way, a container, and a Pod that
+/// asks for something as a whole, counts as the larger of what it is to have, what kubelet has set aside for it and
+/// what it has; a resize that its node cannot do counts nothing.
 #[must_use]
 pub fn in_force(pod: &Pod) -> ResourceList {
     if pod.spec.node_name.is_none() {
@@ -26,19 +26,29 @@ pub fn in_force(pod: &Pod) -> ResourceList {
     let is_infeasible = resize.is_some_and(|resize| resize.reason == "Infeasible");
     let init = pod.status.init_container_statuses.iter();
     let statuses: Vec<&ContainerStatus> = init.chain(&pod.status.container_statuses).collect();
-    whole(&pod.spec, |container| {
+    let with = |told: ResourceList, wanted: ResourceList| {
+        if is_infeasible {
+            told.or(wanted)
+        } else {
+            told.max(wanted)
+        }
+    };
+    let container = |container: &Container| {
         let status = statuses
             .iter()
             .find(|status| status.name.is_some() && status.name == container.name);
         let told = status.map_or_else(ResourceList::default, |status| {
             status.resources.requests.max(status.allocated_resources)
         });
-        if is_infeasible {
-            told.or(own(container))
-        } else {
-            told.max(own(container))
-        }
-    })
+        with(told, own(container))
+    };
+    let as_a_whole = pod.spec.resources.requests.pod_level();
+    // As in kube-scheduler, what is set aside counts only beside what the Pod has.
+    let as_a_whole = pod.status.resources.map_or(as_a_whole, |told| {
+        let told = told.requests.max(pod.status.allocated_resources);
+        with(told, as_a_whole).of_names_in(as_a_whole)
+    });
+    whole(&pod.spec, as_a_whole, container)
 }
 
 /// The containers that run together, which kube-scheduler assumes something of where a Pod says
@@ -53,9 +63,13 @@ pub(crate) fn running_together(spec: &PodSpec) -> u64 {
     u64::try_from(together).unwrap_or(u64::MAX)
 }
 
-fn whole(spec: &PodSpec, own: impl Fn(&Container) -> ResourceList) -> ResourceList {
+/// The request of a Pod that asks for so much as a whole.
+fn whole(
+    spec: &PodSpec,
+    pod_level: ResourceList,
+    own: impl Fn(&Container) -> ResourceList,
+) -> ResourceList {
     let containers = containers(spec, own);
-    let pod_level = spec.resources.requests.pod_level();
     let pod_limits = spec.resources.limits.pod_level();
     pod_level.or(containers).or(pod_limits).plus(spec.overhead)
 }
@@ -210,6 +224,75 @@ mod tests {
             });
             let pod: Pod = serde_json::from_value(pod).unwrap();
             assert_eq!(in_force(&pod).cpu(), Some(MilliCpu(milli + 100)), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_resize_of_the_pod_as_a_whole_counts_as_one_of_a_container() {
+        let cpu = |cpu: &str| json!({"cpu": cpu});
+        for (case, spec, has, allocated, reason, milli) in [
+            (
+                "both more",
+                "2",
+                json!({"requests": cpu("6")}),
+                cpu("6"),
+                "",
+                6000,
+            ),
+            (
+                "still held",
+                "2",
+                json!({"requests": cpu("6")}),
+                json!(null),
+                "",
+                6000,
+            ),
+            (
+                "set aside",
+                "2",
+                json!({"requests": cpu("2")}),
+                cpu("5"),
+                "",
+                5000,
+            ),
+            (
+                "up",
+                "7",
+                json!({"requests": cpu("6")}),
+                cpu("6"),
+                "Deferred",
+                7000,
+            ),
+            (
+                "never",
+                "7",
+                json!({"requests": cpu("6")}),
+                cpu("6"),
+                "Infeasible",
+                6000,
+            ),
+            ("not told", "2", json!(null), cpu("6"), "", 2000),
+            (
+                "another resource",
+                "2",
+                json!({"requests": {"memory": "6"}}),
+                json!({}),
+                "",
+                2000,
+            ),
+        ] {
+            let pod = json!({
+                "spec": {"nodeName": "a", "resources": {"requests": cpu(spec)},
+                         "containers": [container("1")], "overhead": {"cpu": "100m"}},
+                "status": {
+                    "conditions": [{"type": "PodResizePending", "reason": reason}],
+                    "resources": has, "allocatedResources": allocated,
+                },
+            });
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            let found = in_force(&pod);
+            assert_eq!(found.cpu(), Some(MilliCpu(milli + 100)), "{case}");
+            assert_eq!(found.memory(), None, "{case}: it asks for none");
         }
     }
 

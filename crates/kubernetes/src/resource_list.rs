@@ -85,6 +85,18 @@ impl ResourceList {
         }
     }
 
+    /// The same list without what `other` does not set.
+    #[must_use]
+    pub(super) fn of_names_in(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu.filter(|_| other.cpu.is_some()),
+            memory: self.memory.filter(|_| other.memory.is_some()),
+            ephemeral_storage: self
+                .ephemeral_storage
+                .filter(|_| other.ephemeral_storage.is_some()),
+        }
+    }
+
     fn merge(self, other: Self, with: fn(u64, u64) -> u64) -> Self {
         let merge = |one: Option<u64>, another: Option<u64>| match (one, another) {
             (Some(one), Some(another)) => Some(with(one, another)),

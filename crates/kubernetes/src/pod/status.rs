@@ -26,6 +26,12 @@ pub struct PodStatus {
     /// The state of each init container.
     #[serde(deserialize_with = "list")]
     pub init_container_statuses: Vec<ContainerStatus>,
+    /// What the Pod as a whole has, where it asks for something as a whole.
+    #[serde(deserialize_with = "lenient")]
+    pub resources: Option<ResourceRequirements>,
+    /// What kubelet has set aside for the Pod as a whole.
+    #[serde(deserialize_with = "null_is_default")]
+    pub allocated_resources: ResourceList,
     /// The node that others were preempted on for it.
     #[serde(deserialize_with = "lenient")]
     pub nominated_node_name: Option<String>,
