@@ -1856,6 +1856,51 @@ fn external_checks_are_asked_only_with_their_component_by_an_account_without_rig
     assert_eq!(egress(&objects), egress(&base()) + 1);
 }
 
+/// The Pods behind the Service of cluster DNS listen on any port: on OpenShift it is 5353.
+#[test]
+fn every_policy_that_bounds_what_goes_out_lets_dns_through_on_any_port() {
+    let all: Vec<(String, Vec<Value>)> = overlays()
+        .into_iter()
+        .filter_map(|overlay| Some((overlay.clone(), built(&overlay)?)))
+        .chain([("deploy/base".to_owned(), base())])
+        .collect();
+    for (overlay, objects) in &all {
+        let policies = objects.iter().filter(|one| one["kind"] == "NetworkPolicy");
+        for policy in policies {
+            let name = &policy["metadata"]["name"];
+            let spec = &policy["spec"];
+            let types = spec["policyTypes"].as_array().unwrap();
+            if !types.contains(&json!("Egress")) {
+                continue;
+            }
+            let none = Vec::new();
+            let rules = spec["egress"].as_array().unwrap_or(&none);
+            let ports = |rule: &Value| rule["ports"].as_array().cloned().unwrap_or_default();
+            let to_pods = rules
+                .iter()
+                .filter(|rule| rule["to"] == json!([{"namespaceSelector": {}}]));
+            let any_port = json!({"protocol": "UDP"});
+            assert!(
+                to_pods
+                    .into_iter()
+                    .any(|rule| ports(rule).contains(&any_port)),
+                "{overlay}: {name} holds DNS to a port"
+            );
+            let everywhere: Vec<Value> = rules
+                .iter()
+                .filter(|rule| rule["to"].is_null())
+                .flat_map(ports)
+                .collect();
+            for port in [53, 5353] {
+                for protocol in ["UDP", "TCP"] {
+                    let wanted = json!({"port": port, "protocol": protocol});
+                    assert!(everywhere.contains(&wanted), "{overlay}: {name} {wanted}");
+                }
+            }
+        }
+    }
+}
+
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.
 #[test]
 fn the_guards_know_the_keys_of_taints() {
