@@ -25,7 +25,7 @@ Examples:
   evenkeel classify -f examples/pods/database.yaml --cluster examples/clusters/mixed.yaml
   kubectl get deployment web -o yaml | evenkeel classify -f - -o json
 
-A resource's share is the demand over what the mean node has free. Without --cluster it is measured
+A resource's share is the demand over what the median node has free. Without --cluster it is measured
 against an idle node of 8 cores, 32 GiB, 10 Gbps, 250 MB/s of disk I/O and 100 GiB of disk. In JSON
 and YAML cpu is in millicores, memory and disk in bytes, networkIo and diskIo in bytes per second.";
 
@@ -109,7 +109,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let pods = pod_file::read(&file, &namespace)?;
     let snapshot = cluster.as_ref().map(|cluster| &cluster.snapshot);
     let report = Classified {
-        measured_against: snapshot.map_or("reference node", |_| "mean node of the cluster"),
+        measured_against: snapshot.map_or("reference node", |_| "median node of the cluster"),
         pods: pods
             .into_iter()
             .map(|pod| classify(pod, snapshot, &policy))
@@ -136,8 +136,8 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
             pod.namespace()
         ));
     }
-    let mean = snapshot.map_or_else(reference_node, |snapshot| snapshot.nodes.mean());
-    let class = profile::classify(&asked.amounts, &mean.free(), threshold);
+    let node = snapshot.map_or_else(reference_node, |snapshot| snapshot.nodes.median());
+    let class = profile::classify(&asked.amounts, &node.free(), threshold);
     let declared = pod.declared_profile();
     let choice = policy.profiles.choose(declared, || class);
     let is_declared = choice.classification.is_none();

@@ -20,7 +20,7 @@ fn classify_gives_profile_demand_and_sources() {
         "StatefulSet shop/orders-db: profile io",
         "12 GiB",
         "dominant",
-        "mean node",
+        "median node",
     ] {
         assert!(people.stdout.contains(part), "{part}: {}", people.stdout);
     }

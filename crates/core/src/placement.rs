@@ -16,10 +16,12 @@ pub mod overload;
 mod policy;
 pub mod preemption;
 pub mod ranking;
+mod unmeasured;
 pub mod usage;
 pub mod usage_history;
 mod window;
 
 pub use node_load::NodeLoad;
 pub use policy::{NoHeadroom, Policy, UnknownNoHeadroom};
+pub use unmeasured::scored_loads;
 pub use window::NodesToScore;

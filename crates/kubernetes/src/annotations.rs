@@ -26,7 +26,7 @@ pub const NO_HEADROOM: &str = "evenkeel.dev/no-headroom";
 /// On a namespace: the time for which a Pod is refused before the least loaded nodes take it.
 pub const RELAX_AFTER: &str = "evenkeel.dev/relax-after";
 
-/// On a Pod: the rate at which it uses the network.
+/// On a Pod: the rate at which it uses the network, in its busier direction.
 pub const NETWORK_IO: &str = "evenkeel.dev/network-io";
 /// On a Pod: the rate at which it reads and writes disks.
 pub const DISK_IO: &str = "evenkeel.dev/disk-io";
@@ -41,7 +41,7 @@ pub const SKIP: &str = "evenkeel.dev/skip";
 /// On a Pod, written at admission: the five numbers as compact JSON, and which of them other Pods used.
 pub const DEMAND: &str = "evenkeel.dev/demand";
 
-/// On a node: the rate that its network can carry.
+/// On a node: the rate that its network can carry in one direction.
 pub const NETWORK_CAPACITY: &str = "evenkeel.dev/network-capacity";
 /// On a node: the rate at which its disks read and write.
 pub const DISK_IO_CAPACITY: &str = "evenkeel.dev/disk-io-capacity";

@@ -81,6 +81,9 @@ pub struct UsageSample {
     /// The spans of the rates among the Pods' usage; empty where the source tells none.
     pub pod_spans: Arc<SpanColumn>,
     pub network_capacity: Arc<SpeedColumn>,
+    /// The network use of the interfaces that [`Self::network_capacity`] is of, where the source tells it apart: an
+    /// interface of unknown speed is in the use of the node, and not in its capacity.
+    pub rated_network: Arc<NodeColumn>,
     /// The share of the time in which some task of the node waited for I/O, in thousandths.
     pub io_pressure: Arc<NodeColumn>,
 }
@@ -166,8 +169,12 @@ impl UsageSample {
             pods,
             pod_spans,
             network_capacity,
+            rated_network,
             io_pressure,
         } = part;
+        if !rated_network.is_empty() {
+            self.rated_network = Arc::clone(rated_network);
+        }
         if !io_pressure.is_empty() {
             self.io_pressure = Arc::clone(io_pressure);
         }

@@ -20,7 +20,7 @@ const DOMINANT: [(Resource, Profile); 3] = [
     (Resource::NetworkIo, Profile::Network),
 ];
 
-/// The profile of a Pod by what the mean node has free, T - N (`[CLBP]` (4.2), (4.3)); `None` is
+/// The profile of a Pod by what the median node has free, T - N (`[CLBP]` (4.2), (4.3)); `None` is
 /// an unknown capacity.
 ///
 /// A resource is dominant from a share of `threshold` of what is free; the largest share among

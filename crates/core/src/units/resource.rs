@@ -18,7 +18,7 @@ pub enum Resource {
     Cpu,
     /// Working memory, in bytes.
     Memory,
-    /// Network traffic of both directions added, in bytes per second.
+    /// Network traffic in the busier direction, in bytes per second: a link has its whole speed in each.
     NetworkIo,
     /// Disk reads and writes added, in bytes per second.
     DiskIo,

@@ -191,7 +191,7 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
     if !request.creates_pod() {
         return Err(Declined::quietly(Outcome::NotAPod));
     }
-    // The mean of nodes not seen yet would give a profile that the Pod then keeps for good.
+    // The median of nodes not seen yet would give a profile that the Pod then keeps for good.
     if !snapshot.synced {
         return Err(Declined::quietly(Outcome::NotSynced));
     }
@@ -260,7 +260,7 @@ fn annotate(
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
     let choice = policy.profiles.choose(declared, || {
-        let free = snapshot.nodes.mean().free();
+        let free = snapshot.nodes.median().free();
         profile::classify(&demand.amounts, &free, namespace.threshold(policy))
     });
     if let (Some(given), Some(_)) = (declared, &choice.classification) {

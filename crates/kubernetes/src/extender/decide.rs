@@ -12,9 +12,9 @@ use crate::pod::Pod;
 use crate::snapshot::Snapshot;
 use evenkeel_core::fnv::fnv1a;
 use evenkeel_core::placement::balance::{self, Scored};
-use evenkeel_core::placement::node_table::{MeanLoad, Near};
+use evenkeel_core::placement::node_table::{Near, NodeState, median};
 use evenkeel_core::placement::ranking::{self, Ranking};
-use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree};
+use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree, scored_loads};
 use evenkeel_core::profile::{self, Choice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
@@ -243,8 +243,8 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
     }
     let set = &call.snapshot.nodes;
     let asked = Asked::of(&request.names, set);
-    let mut loads: Vec<NodeLoad> = Vec::with_capacity(asked.iter().len());
-    loads.extend(asked.iter().filter_map(|at| Some(set.at(at?)?.load)));
+    let nodes: Vec<&NodeState> = asked.iter().filter_map(|at| set.at(at?)).collect();
+    let loads = scored_loads(&nodes);
     let profile = profile_of(&request.pod, &judgement, &loads, call.policy);
     let scored = balance::scored(&loads, &demand, profile.weights, call.policy.scoring);
     let known = asked.iter().map(|at| at.is_some());
@@ -302,9 +302,9 @@ pub(super) fn profile_of<'a>(
     policy: &'a Policy,
 ) -> Choice<'a> {
     policy.profiles.choose(pod.annotated_profile(), || {
-        let mean = candidates.iter().collect::<MeanLoad>().get();
+        let free = median(candidates).free();
         let threshold = judgement.namespace.threshold(policy);
-        profile::classify(&judgement.demand.amounts, &mean.free(), threshold)
+        profile::classify(&judgement.demand.amounts, &free, threshold)
     })
 }
 

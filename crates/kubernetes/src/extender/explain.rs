@@ -18,7 +18,7 @@ use crate::demand::Demand;
 use crate::pod::Pod;
 use evenkeel_core::placement::balance::{self, NodeScore};
 use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::placement::{NodeLoad, headroom};
+use evenkeel_core::placement::{NodeLoad, headroom, scored_loads};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 pub use node::{NodeExplanation, ResourceExplanation, Resourced};
@@ -210,7 +210,8 @@ impl<'a> Scores<'a> {
         let table = &call.snapshot.nodes;
         let asked: Vec<Option<&NodeState>> =
             request.names.iter().map(|name| table.get(name)).collect();
-        let loads: Vec<NodeLoad> = asked.iter().flatten().map(|node| node.load).collect();
+        let nodes: Vec<&NodeState> = asked.iter().copied().flatten().collect();
+        let loads = scored_loads(&nodes);
         // Where none is scored, the profile is that which all nodes together give.
         let all: Vec<NodeLoad> = table.iter().map(|node| node.load).collect();
         let candidates = if loads.is_empty() { &all } else { &loads };

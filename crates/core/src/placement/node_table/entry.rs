@@ -1,14 +1,16 @@
 //! One node's sums, kept incrementally.
 
+mod measurements;
+
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
 use super::settings::{Forecasting, Settings};
-use super::sums::{Sums, clamp};
+use super::sums::Sums;
 use crate::placement::node_forecast::NodeForecast;
 use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
@@ -34,10 +36,6 @@ pub struct NodeFacts {
     pub tainted: bool,
 }
 
-/// The share of two minutes, in thousandths, above which waiting for I/O counts as over the line: disks
-/// that keep up with what is asked of them let tasks wait far less.
-const IO_PRESSURE_LIMIT: Amount = Amount::new(400);
-
 /// The measurements and settings that Pods are counted by.
 #[derive(Clone, Copy)]
 pub(super) struct Moment<'a> {
@@ -53,6 +51,8 @@ pub(super) struct NodeEntry {
     pub(super) facts: Option<NodeFacts>,
     pub(super) measured_network_capacity: Option<Amount>,
     measured: Resources<Option<Measurement>>,
+    /// Whether each measurement was no longer fresh when it came.
+    came_late: Resources<bool>,
     io_pressure: Option<Measurement>,
     committed: Sums,
     in_flight: Sums,
@@ -85,19 +85,11 @@ impl NodeEntry {
         before.is_none()
     }
 
-    /// Takes new measurements; a resource that a round lacks keeps its last value and its age. A value from
-    /// the future, by a clock that was wrong for a while, gives way to any other.
-    pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>, now: Timestamp) {
-        for (resource, new) in round.iter() {
-            let created = self.facts.and_then(|facts| facts.created);
-            let new = new.filter(|new| created.is_none_or(|created| new.at >= created));
-            renew(&mut self.measured[resource], new, now);
-        }
-    }
-
-    /// The same of the node's I/O pressure.
-    pub(super) fn measure_io_pressure(&mut self, new: Option<Measurement>, now: Timestamp) {
-        renew(&mut self.io_pressure, new, now);
+    /// True where the object or the configuration tells the capacity of the network for this node.
+    pub(super) fn declares_network_capacity(&self) -> bool {
+        self.facts.is_some_and(|facts| {
+            !facts.network_is_default && facts.capacity[Resource::NetworkIo].is_some()
+        })
     }
 
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
@@ -292,62 +284,9 @@ impl NodeEntry {
             },
             rise,
             freshness,
+            told_late: self.is_told_late(settings, now),
             detail: self.detail(&facts),
         })
-    }
-
-    /// N: what is measured and what is on its way, less what has gone. Without a fresh measurement the
-    /// larger of the last one and the sum of demands: where an exporter dies on the hottest node, the
-    /// node must not look cool.
-    fn load(
-        &self,
-        resource: Resource,
-        freshness: Freshness,
-        settings: &Settings,
-        now: Timestamp,
-    ) -> Amount {
-        let awaited = self.awaited.of(resource);
-        let measured = self.measured[resource];
-        let known = |measured: Measurement| u128::from(measured.value.get());
-        if let (Freshness::Fresh, Some(measured)) = (freshness, measured) {
-            let coming = self.in_flight.of(resource) + awaited;
-            return clamp((known(measured) + coming).saturating_sub(self.ended_usage.of(resource)));
-        }
-        let longest = settings.kept.max(settings.max_age_of(resource));
-        let kept = measured.filter(|measured| is_fresh(measured, longest, now));
-        clamp(kept.map_or(0, known).max(self.committed.of(resource)) + awaited)
-    }
-
-    /// The next time at which one of the measurements grows stale, or is kept no longer.
-    pub(super) fn unchanged_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
-        let measured = self
-            .measured
-            .iter()
-            .filter_map(|(resource, measured)| Some(((*measured)?, settings.max_age_of(resource))));
-        let pressure = self
-            .io_pressure
-            .map(|pressure| (pressure, settings.max_age));
-        let ends = measured.chain(pressure).flat_map(|(measured, max_age)| {
-            [max_age, settings.kept].map(|age| measured.at.checked_add(age).ok())
-        });
-        ends.flatten().filter(|end| *end >= now).min()
-    }
-
-    /// True while a fresh measurement says so.
-    fn is_io_pressed(&self, settings: &Settings, now: Timestamp) -> bool {
-        self.io_pressure.is_some_and(|pressure| {
-            pressure.value > IO_PRESSURE_LIMIT && is_fresh(&pressure, settings.max_age, now)
-        })
-    }
-
-    fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
-        match self.measured[resource] {
-            None => Freshness::Absent,
-            Some(measured) if is_fresh(&measured, settings.max_age_of(resource), now) => {
-                Freshness::Fresh
-            }
-            Some(_) => Freshness::Stale,
-        }
     }
 
     fn detail(&self, facts: &NodeFacts) -> NodeDetail {
@@ -369,19 +308,4 @@ impl NodeEntry {
     pub(super) const fn is_unused(&self) -> bool {
         self.facts.is_none() && self.pods == 0 && self.awaited_pods == 0
     }
-}
-
-/// Takes a new measurement in the place of the `known` one, unless that is newer.
-fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timestamp) {
-    if let Some(new) = new
-        && known.is_none_or(|known| known.at <= new.at || known.at > now)
-    {
-        *known = Some(new);
-    }
-}
-
-/// True within the maximum age. A time far in the future is a wrong clock, and no fresher than one far
-/// in the past.
-fn is_fresh(measured: &Measurement, max_age: SignedDuration, now: Timestamp) -> bool {
-    now.duration_since(measured.at).abs() <= max_age
 }

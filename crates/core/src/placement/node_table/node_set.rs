@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 
 use super::detail::NodeDetail;
 use super::largest::Largest;
-use super::mean::MeanLoad;
+use super::median::median;
 use super::near::{Near, Possible};
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resource, Resources};
@@ -57,6 +57,9 @@ pub struct NodeState {
     pub rise: Resources<Option<Amount>>,
     /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
+    /// True where measurements of it go on coming, and are old when they come: by a clock that is off, or by a source
+    /// that is late. The last one counts then as after an exporter's end.
+    pub told_late: bool,
     /// The terms that the load is made of.
     pub detail: NodeDetail,
 }
@@ -99,14 +102,14 @@ impl NodeState {
         })
     }
 
-    /// True where a fresh measurement of some resource is there. Disk alone is none: it may be measured
-    /// apart from the others, and says nothing of them while their source is away.
+    /// True where a measurement of some resource is there that is fresh, or was as new as its source has any. Disk
+    /// alone is none: it may be measured apart from the others, and says nothing of them while their source is away.
     fn is_measured(&self) -> bool {
         let mut others = self
             .freshness
             .iter()
             .filter(|(resource, _)| *resource != Resource::Disk);
-        others.any(|(_, freshness)| *freshness == Freshness::Fresh)
+        self.told_late || others.any(|(_, freshness)| *freshness == Freshness::Fresh)
     }
 }
 
@@ -117,7 +120,8 @@ pub struct NodeSet {
     index: Arc<HashMap<Arc<str>, usize, RandomState>>,
     version: u64,
     measured: usize,
-    mean: MeanLoad,
+    /// Found when it is first asked for, once for each version.
+    median: OnceLock<NodeLoad>,
     largest: Largest,
     /// Grows whenever a position comes to stand for another node.
     roster: u64,
@@ -141,16 +145,20 @@ impl NodeSet {
         self.index.is_empty()
     }
 
-    /// The number of nodes with a fresh measurement of some resource other than disk.
+    /// The number of nodes of which the source tells a resource other than disk now: with a fresh measurement, or with
+    /// one that was old when it came.
     #[must_use]
     pub const fn measured(&self) -> usize {
         self.measured
     }
 
-    /// The mean node of those that are open to every Pod.
+    /// The median node of those that are open to every Pod.
     #[must_use]
-    pub fn mean(&self) -> NodeLoad {
-        self.mean.get()
+    pub fn median(&self) -> NodeLoad {
+        *self.median.get_or_init(|| {
+            let open = self.iter().filter(|node| node.is_open());
+            median(open.map(|node| &node.load))
+        })
     }
 
     /// The most of each resource that Pods can have on any node; `None` where no node's is known.
@@ -299,16 +307,12 @@ impl NodeSet {
     fn count(&mut self, state: &NodeState) {
         self.version += 1;
         self.measured += usize::from(state.is_measured());
-        if state.is_open() {
-            self.mean.add(&state.load);
-        }
+        self.median.take();
     }
 
     fn discount(&mut self, state: &NodeState) {
         self.version += 1;
         self.measured -= usize::from(state.is_measured());
-        if state.is_open() {
-            self.mean.remove(&state.load);
-        }
+        self.median.take();
     }
 }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::NodeTable;
 use super::entry::Moment;
 use crate::placement::usage::UsageSample;
+use crate::units::Resource;
 
 /// Nodes that are brought up to date together: some 100 microseconds of work.
 const BATCH: usize = 128;
@@ -70,11 +71,17 @@ impl NodeTable {
         let Some(node) = self.nodes.get_mut(name) else {
             return;
         };
-        node.measure(&self.sample.node(name), now);
-        node.measure_io_pressure(self.sample.io_pressure.get(&**name).copied(), now);
+        let mut measured = self.sample.node(name);
         if let Some(speed) = self.sample.network_capacity.get(&**name) {
             node.measured_network_capacity = Some(*speed);
+            // The use of what that is the capacity of, unless a capacity of all interfaces is declared.
+            let rated = self.sample.rated_network.get(&**name).copied();
+            if let Some(rated) = rated.filter(|_| !node.declares_network_capacity()) {
+                measured[Resource::NetworkIo] = Some(rated);
+            }
         }
+        node.measure(&measured, &self.settings, now);
+        node.measure_io_pressure(self.sample.io_pressure.get(&**name).copied(), now);
     }
 
     /// Counts the Pods in flight and the Pods gone against a new measurement.

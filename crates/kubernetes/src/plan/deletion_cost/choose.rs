@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use evenkeel_core::placement::deletion_cost::{self, Removal};
-use evenkeel_core::placement::node_table::{MeanLoad, NodeSet};
+use evenkeel_core::placement::node_table::{NodeSet, median};
 use evenkeel_core::placement::{NodeLoad, Policy, deletion_cost::RemovablePod as Candidate};
 use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
@@ -161,7 +161,7 @@ fn weights<'a>(
         policy, namespace, ..
     } = situation;
     let choice = policy.profiles.choose(pod.profile.as_deref(), || {
-        let free = loads.iter().collect::<MeanLoad>().get().free();
+        let free = median(loads).free();
         let usage = (situation.usage)(&pod.uid);
         profile::classify(&usage, &free, namespace.threshold(policy))
     });

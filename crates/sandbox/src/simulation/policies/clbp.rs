@@ -12,7 +12,7 @@ use crate::simulation::monitoring::Monitoring;
 use crate::simulation::policy::{Candidate, InTree, LoadPolicy};
 use crate::simulation::subject::Subject;
 use evenkeel_core::placement::balance::{self, Normalization, Scoring};
-use evenkeel_core::placement::node_table::MeanLoad;
+use evenkeel_core::placement::node_table::median;
 use evenkeel_core::placement::{NodeLoad, Policy, headroom};
 use evenkeel_core::profile;
 use evenkeel_core::units::{Amount, i64_nearest};
@@ -62,8 +62,8 @@ impl LoadPolicy for Clbp {
             .iter()
             .map(|candidate| self.nodes[candidate.node]);
         let loads: Vec<NodeLoad> = nodes.collect();
-        let mean = loads.iter().collect::<MeanLoad>().get();
-        let class = profile::classify(demand, &mean.free(), self.policy.profile_threshold);
+        let free = median(&loads).free();
+        let class = profile::classify(demand, &free, self.policy.profile_threshold);
         let weights = self.policy.profiles.built_in(class.profile);
         let scoring = Scoring::pure(Normalization::PerResource);
         let scores = balance::scores(&loads, demand, weights, scoring);

@@ -1,0 +1,117 @@
+//! The loads of candidates as they are scored.
+//!
+//! Of a node whose network or disk I/O nobody measures, the sum of its Pods' demands is known, and most Pods demand
+//! none: it would look idle, and be ranked first. While the same is measured of other candidates, such a node is ranked
+//! as one of them that is used as they are on average. The headroom rule goes by what is known, as for every
+//! estimate.
+
+use crate::placement::node_load::NodeLoad;
+use crate::placement::node_table::{Freshness, NodeState};
+use crate::units::{Amount, Resource};
+
+/// What Pods seldom say that they demand.
+const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
+
+/// The loads of nodes that are to be scored beside each other, in their order.
+#[must_use]
+pub fn scored_loads(nodes: &[&NodeState]) -> Vec<NodeLoad> {
+    let mut loads: Vec<NodeLoad> = nodes.iter().map(|node| node.load).collect();
+    for resource in SELDOM_DEMANDED {
+        let Some(usual) = mean_utilisation(nodes, resource) else {
+            continue;
+        };
+        for (node, load) in nodes.iter().zip(&mut loads) {
+            if let Some(capacity) = known(node, resource)
+                && node.freshness[resource] != Freshness::Fresh
+            {
+                let assumed = Amount::from_f64(usual * capacity.as_f64());
+                load.load[resource] = load.load[resource].max(assumed);
+            }
+        }
+    }
+    loads
+}
+
+/// The mean of what is measured; `None` where nothing is, or all is.
+fn mean_utilisation(nodes: &[&NodeState], resource: Resource) -> Option<f64> {
+    let (mut sum, mut measured, mut unmeasured) = (0.0, 0_u32, false);
+    for node in nodes {
+        let Some(capacity) = known(node, resource) else {
+            continue;
+        };
+        if node.freshness[resource] == Freshness::Fresh {
+            sum += node.load.load[resource].as_f64() / capacity.as_f64();
+            measured += 1;
+        } else {
+            unmeasured = true;
+        }
+    }
+    (unmeasured && measured > 0).then(|| sum / f64::from(measured))
+}
+
+fn known(node: &NodeState, resource: Resource) -> Option<Amount> {
+    node.load.capacity[resource].filter(|capacity| *capacity > Amount::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+    use crate::placement::node_table::{NodeFacts, NodeTable, Settings};
+    use crate::placement::usage::{Measurement, UsageSample};
+    use crate::units::Resources;
+
+    /// The loads that nodes of capacity 1000 are scored by, of which some are measured.
+    fn scored(measured: &[Option<u64>], resource: Resource) -> Vec<u64> {
+        let mut table = NodeTable::new(Settings::default());
+        let facts = NodeFacts {
+            capacity: Resources::new([Some(Amount::new(1000)); 5]),
+            schedulable: true,
+            ..NodeFacts::default()
+        };
+        let now = Timestamp::UNIX_EPOCH;
+        let mut sample = UsageSample::default();
+        let names: Vec<String> = (0..measured.len())
+            .map(|number| number.to_string())
+            .collect();
+        for (name, measured) in names.iter().zip(measured) {
+            table.apply_node(name, facts, now);
+            let mut row = Resources::default();
+            row[resource] = measured.map(|value| Measurement {
+                value: Amount::new(value),
+                at: now,
+                window: SignedDuration::ZERO,
+            });
+            sample.insert_node(name.as_str(), &row);
+        }
+        table.apply_sample(Arc::new(sample), now);
+        let nodes: Vec<&NodeState> = names
+            .iter()
+            .filter_map(|name| table.nodes().get(name))
+            .collect();
+        let loads = scored_loads(&nodes);
+        loads.iter().map(|load| load.load[resource].get()).collect()
+    }
+
+    /// The harm: the hottest node, whose interface has a name of its own, counted as idle and came first.
+    #[test]
+    fn a_node_that_is_not_measured_is_as_used_as_the_others() {
+        for resource in [Resource::NetworkIo, Resource::DiskIo] {
+            assert_eq!(
+                scored(&[Some(100), None, Some(300)], resource),
+                [100, 200, 300]
+            );
+            assert_eq!(
+                scored(&[None, None], resource),
+                [0, 0],
+                "nobody is measured"
+            );
+            assert_eq!(scored(&[Some(7), Some(9)], resource), [7, 9]);
+        }
+        // What Pods ask for of these says what they use.
+        assert_eq!(scored(&[Some(100), None], Resource::Cpu), [100, 0]);
+    }
+}
