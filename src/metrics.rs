@@ -27,6 +27,7 @@ pub mod prometheus;
 mod query;
 pub mod questions;
 pub mod replay;
+mod resource_metrics;
 mod round;
 pub mod self_check;
 mod series;

@@ -29,6 +29,7 @@ mod edges {
     mod metrics_faults;
     mod metrics_prometheus;
     mod metrics_provider;
+    mod node_exporter_texts;
     mod recorded_exporters;
     mod scrapes;
     mod server_abuse;

@@ -46,17 +46,7 @@ pub(super) struct Answer {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// Gets `path` and returns the body of a success.
-pub(super) async fn get(
-    client: &kube::Client,
-    path: &str,
-    bounds: Bounds,
-) -> Result<Vec<u8>, MetricsError> {
-    let answer = get_among(client, path, bounds, None).await?;
-    Ok(answer.body)
-}
-
-/// Gets `path` as one of many calls, which share the places for long answers.
+/// Gets `path` and returns the body of a success; one of many calls shares the places for long answers.
 pub(super) async fn get_among(
     client: &kube::Client,
     path: &str,

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use super::api_call::{self, Bounds};
+use super::api_call::Bounds;
 use super::aside::aside;
 use super::container_usage::{ContainerName, ContainerUsage};
 use super::error::MetricsError;
 use super::prometheus::PrometheusSource;
+use super::resource_metrics::ResourceMetrics;
 use evenkeel_core::scaling::sample::PodMetrics;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::tuning::CpuMemory;
@@ -21,8 +22,7 @@ const ONE_BY_ONE: usize = 10;
 #[derive(Clone)]
 pub struct Containers {
     prometheus: Option<Arc<PrometheusSource>>,
-    client: kube::Client,
-    bounds: Bounds,
+    api: ResourceMetrics,
 }
 
 impl Containers {
@@ -35,8 +35,7 @@ impl Containers {
     ) -> Self {
         Self {
             prometheus: prometheus.filter(|prometheus| prometheus.knows_containers()),
-            client,
-            bounds,
+            api: ResourceMetrics::new(client, bounds),
         }
     }
 
@@ -48,16 +47,15 @@ impl Containers {
         if let Some(prometheus) = &self.prometheus {
             return prometheus.container_usage(namespaces).await;
         }
-        let one_by_one =
-            |namespace: &&str| format!("/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods");
+        let one_by_one = |namespace: &&str| format!("namespaces/{namespace}/pods");
         let paths: Vec<String> = if namespaces.len() <= ONE_BY_ONE {
             namespaces.iter().map(one_by_one).collect()
         } else {
-            vec!["/apis/metrics.k8s.io/v1beta1/pods".to_owned()]
+            vec!["pods".to_owned()]
         };
         let mut found = Vec::new();
         for path in paths {
-            let body = api_call::get(&self.client, &path, self.bounds).await?;
+            let body = self.api.get(&path).await?;
             found.extend(aside(move || read(&body)).await??);
         }
         Ok(found)
@@ -67,7 +65,11 @@ impl Containers {
 fn read(body: &[u8]) -> Result<Vec<ContainerUsage>, MetricsError> {
     let mut found = Vec::new();
     let take = |usage: PodUsage| found.extend(of_pod(&usage));
-    pod_metrics::for_each(body, take).map_err(|error| MetricsError::malformed(&error, body))?;
+    let unreadable =
+        pod_metrics::for_each(body, take).map_err(|error| MetricsError::malformed(&error, body))?;
+    if unreadable.count > 0 && found.is_empty() {
+        return Err(MetricsError::malformed(&unreadable, body));
+    }
     Ok(found)
 }
 

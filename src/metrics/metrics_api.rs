@@ -1,10 +1,9 @@
-//! Usage from `metrics.k8s.io/v1beta1`, which metrics-server or a Prometheus adapter serves.
+//! Usage from `metrics.k8s.io`, which metrics-server or a Prometheus adapter serves.
 //!
 //! It knows cpu and memory only; the other resources stay absent, and with them their rules fall
 //! back to estimates. Time and window are those that the objects carry. The API has no pages, so
-//! both lists are asked for whole.
+//! both lists are asked for whole. An item that cannot be read leaves the others as they are, and is named.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -12,21 +11,22 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::answer::{Answer, Answers, Content};
-use super::api_call::{self, Bounds};
+use super::api_call::Bounds;
 use super::aside::aside;
 use super::dropped::{DropCause, Dropped};
 use super::error::MetricsError;
 use super::query::Query;
+use super::resource_metrics::ResourceMetrics;
 use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, PodNames, Span, UsageSample};
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
+use evenkeel_kubernetes::guarded::{Guarded, UnreadableItems};
 use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
 
 /// Usage from the cluster's own metrics API.
 pub struct MetricsApiSource {
-    client: kube::Client,
-    bounds: Bounds,
+    api: ResourceMetrics,
     /// The names of the Pods in the answers, so that all of them share each.
     pod_names: Arc<Mutex<PodNames>>,
 }
@@ -36,8 +36,7 @@ impl MetricsApiSource {
     #[must_use]
     pub fn new(client: kube::Client, bounds: Bounds) -> Self {
         Self {
-            client,
-            bounds,
+            api: ResourceMetrics::new(client, bounds),
             pod_names: Arc::default(),
         }
     }
@@ -60,15 +59,15 @@ impl MetricsSource for MetricsApiSource {
         _now: Timestamp,
     ) -> Result<Answer, MetricsError> {
         let path = match query {
-            Query::NodeMetrics => "/apis/metrics.k8s.io/v1beta1/nodes",
+            Query::NodeMetrics => "nodes",
             // Without the nodes the Pods' usage has no time.
             Query::PodMetrics if !before.hold(Query::NodeMetrics) => {
                 return Err(MetricsError::Skipped);
             }
-            Query::PodMetrics => "/apis/metrics.k8s.io/v1beta1/pods",
+            Query::PodMetrics => "pods",
             _ => return Ok(Answer::default()),
         };
-        let body = api_call::get(&self.client, path, self.bounds).await?;
+        let body = self.api.get(path).await?;
         let names = Arc::clone(&self.pod_names);
         aside(move || match query {
             Query::NodeMetrics => read_nodes(&body),
@@ -79,38 +78,33 @@ impl MetricsSource for MetricsApiSource {
 }
 
 #[derive(Deserialize)]
-struct List<T> {
-    items: Vec<T>,
+struct NodeMetricsList {
+    items: Vec<Guarded<NodeMetrics>>,
 }
 
 #[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
-#[derive(Deserialize, Default)]
-struct Usage<'a> {
-    #[serde(borrow, default)]
-    cpu: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    memory: Option<Cow<'a, str>>,
+struct Metadata {
+    name: String,
 }
 
 #[derive(Deserialize)]
-struct NodeMetrics<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a>,
+struct Usage {
+    cpu: Option<String>,
+    memory: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NodeMetrics {
+    metadata: Metadata,
     timestamp: Timestamp,
     window: SignedDuration,
-    #[serde(borrow)]
-    usage: Usage<'a>,
+    usage: Usage,
 }
 
-impl Usage<'_> {
+impl Usage {
     /// The two amounts in base units; what is no quantity is counted and left out.
     fn amounts(&self, dropped: &mut Dropped) -> Resources<Option<Amount>> {
-        let mut quantity = |text: &Option<Cow<'_, str>>| -> Option<Quantity> {
+        let mut quantity = |text: &Option<String>| -> Option<Quantity> {
             let parsed = text.as_ref()?.parse();
             parsed
                 .inspect_err(|_| dropped.add(DropCause::NotANumber))
@@ -124,10 +118,18 @@ impl Usage<'_> {
 }
 
 fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
-    let list: List<NodeMetrics<'_>> =
+    let list: NodeMetricsList =
         serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
     let (mut usage, mut dropped) = (UsageSample::default(), Dropped::default());
-    for node in list.items {
+    let mut unreadable = UnreadableItems::default();
+    for Guarded(node) in list.items {
+        let node = match node {
+            Ok(node) => node,
+            Err(item) => {
+                unreadable.add(item);
+                continue;
+            }
+        };
         let NodeMetrics {
             metadata,
             timestamp,
@@ -148,11 +150,27 @@ fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
         });
         usage.insert_node(metadata.name, &row);
     }
-    Ok(Answer {
-        content: Content::Usage(usage),
-        dropped,
-        warning: None,
-    })
+    let is_empty = usage.node_names().is_empty();
+    answer(usage, dropped, &unreadable, is_empty, body)
+}
+
+/// The answer, with a warning that names the first item that cannot be read; none where no item can be.
+fn answer(
+    usage: UsageSample,
+    dropped: Dropped,
+    unreadable: &UnreadableItems,
+    is_empty: bool,
+    body: &[u8],
+) -> Result<Answer, MetricsError> {
+    let warning = (unreadable.count > 0).then(|| unreadable.to_string());
+    match warning {
+        Some(warning) if is_empty => Err(MetricsError::malformed(&warning, body)),
+        warning => Ok(Answer {
+            content: Content::Usage(usage),
+            dropped,
+            warning,
+        }),
+    }
 }
 
 /// The usage of the Pods. One of which a container lacks a resource is not measured in it: the sum of
@@ -185,12 +203,9 @@ fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsErro
         usage.insert_pod(&name, &used);
         usage.insert_pod_span(&name, Span::new(metrics.timestamp, metrics.window));
     });
-    read.map_err(|error| MetricsError::malformed(&error, body))?;
-    Ok(Answer {
-        content: Content::Usage(usage),
-        dropped,
-        warning: None,
-    })
+    let unreadable = read.map_err(|error| MetricsError::malformed(&error, body))?;
+    let is_empty = usage.pod_spans.is_empty();
+    answer(usage, dropped, &unreadable, is_empty, body)
 }
 
 #[cfg(test)]
@@ -212,6 +227,10 @@ mod tests {
 
     /// A client whose cluster answers with these bodies.
     fn source(answer: fn(&str) -> (u16, &'static str)) -> MetricsApiSource {
+        limited(answer, Bytes(64 * 1024))
+    }
+
+    fn limited(answer: fn(&str) -> (u16, &'static str), body_limit: Bytes) -> MetricsApiSource {
         let service = tower::service_fn(move |request: Request<Body>| async move {
             let (status, body) = answer(request.uri().path());
             Ok::<_, Infallible>(
@@ -223,7 +242,7 @@ mod tests {
         });
         let bounds = Bounds {
             timeout: Duration::from_secs(5),
-            body_limit: Bytes(64 * 1024),
+            body_limit,
         };
         MetricsApiSource::new(kube::Client::new(service, "default"), bounds)
     }
@@ -326,10 +345,59 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_beyond_the_limit_is_not_read_whole() {
-        let mut source = source(|_| (200, NODES));
-        source.bounds.body_limit = Bytes(16);
+        let source = limited(|_| (200, NODES), Bytes(16));
         let error = ask(source).await.unwrap_err();
         assert_eq!(error.reason(), "TooLarge");
+    }
+
+    #[tokio::test]
+    async fn the_version_that_is_served_is_read() {
+        for served in ["v1beta1", "v1"] {
+            let answer: fn(&str) -> (u16, &'static str) = match served {
+                "v1" => |path| match path {
+                    "/apis/metrics.k8s.io/v1/nodes" => (200, NODES),
+                    "/apis/metrics.k8s.io/v1/pods" => (200, PODS),
+                    _ => (404, "404 page not found"),
+                },
+                _ => |path| match path {
+                    "/apis/metrics.k8s.io/v1beta1/nodes" => (200, NODES),
+                    "/apis/metrics.k8s.io/v1beta1/pods" => (200, PODS),
+                    _ => (404, "404 page not found"),
+                },
+            };
+            let round = ask(source(answer)).await.unwrap();
+            assert_eq!(round.usage.node_names().len(), 2, "{served}");
+            assert_eq!(round.failures().count(), 0, "{served}");
+        }
+    }
+
+    /// The harm: one node that was not measured yet took the measurements of all others away.
+    #[test]
+    fn a_node_that_cannot_be_read_is_named_and_leaves_the_others() {
+        let node =
+            |name: &str, fields: &str| format!(r#"{{"metadata":{{"name":"{name}"}},{fields}}}"#);
+        let time = r#""timestamp":"2026-03-02T09:15:04Z","window":"10s""#;
+        let good = format!(r#"{time},"usage":{{"cpu":"1","memory":"1Ki"}}"#);
+        for broken in [
+            format!(r#"{time},"usage":null"#),
+            format!(r#"{time},"usage":[]"#),
+            format!(r#"{time},"usage":{{"cpu":1}}"#),
+            time.to_owned(),
+            r#""timestamp":"now","window":"10s","usage":{}"#.to_owned(),
+            r#""timestamp":null,"window":"10s","usage":{}"#.to_owned(),
+        ] {
+            let list = [node("a", &good), node("bad", &broken), node("b", &good)].join(",");
+            let answer = read_nodes(format!(r#"{{"items":[{list}]}}"#).as_bytes()).unwrap();
+            let warning = answer.warning.unwrap();
+            assert!(
+                warning.starts_with("1 of its items cannot be read, the first is bad: "),
+                "{warning}"
+            );
+            let Content::Usage(usage) = answer.content else {
+                panic!("a list tells usage");
+            };
+            assert_eq!(usage.node_names(), ["a", "b"].into(), "{broken}");
+        }
     }
 
     #[test]

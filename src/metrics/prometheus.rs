@@ -15,6 +15,7 @@ mod label_matchers;
 mod look_back;
 mod matchers;
 mod names;
+mod network;
 mod queries;
 mod range;
 mod reader;

@@ -5,28 +5,16 @@
 //! the nodes, and each finding says which setting or relabelling mends it. A label is advised only
 //! where every metric of the probe carries it: one of a single metric would blind all other queries.
 
+mod wording;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use super::dropped::DropCause;
 use super::query::Query;
 use super::round::Round;
 use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
-
-/// What a finding says of disks, which are measured in a way of their own.
-const DISK_UNMEASURED: &str = "\
-    disk is measured of no node: the log names what keeps the kubelets from telling it (the right \
-    nodes/stats, port 10250, a certificate that metrics.kubelet.caFile signed: serverTLSBootstrap), or \
-    set metrics.prometheus.queries.nodeDisk and podDisk, or metrics.disk: none";
-
-/// node_exporter is not in every cluster, and the agent is Evenkeel's own.
-const DISK_IO_UNMEASURED: &str = "\
-    diskIo is measured of no node: let Prometheus scrape node_exporter, or Evenkeel's own agents (kubectl \
-    apply -k deploy/overlays/node-agent), or set metrics.prometheus.queries.nodeDiskIo";
-
-/// The most names that a finding repeats.
-const NAMES_SHOWN: usize = 5;
+use jiff::{SignedDuration, Timestamp};
 
 /// Name and addresses of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +38,23 @@ pub enum Finding {
     },
     /// A resource that is measured of no node at all, while others are.
     ResourceUnmeasured { resource: Resource },
+    /// A resource that is not measured of some nodes of which others are.
+    ResourcePartlyUnmeasured {
+        resource: Resource,
+        nodes: Vec<String>,
+        /// Number of all nodes.
+        of: usize,
+    },
+    /// A resource that is measured of nodes, and of no Pod.
+    PodResourceUnmeasured { resource: Resource },
+    /// Nodes whose newest measurement was old, or of a time to come, when it came.
+    ClockOff {
+        nodes: Vec<String>,
+        /// Number of all nodes that are measured.
+        of: usize,
+        /// The age of the newest of them, to the minute; below zero for a time to come.
+        minutes: i64,
+    },
     /// Measured names that are no node's.
     Unmatched { names: Vec<String> },
     /// A label whose values are the names of nodes.
@@ -88,10 +93,13 @@ pub enum Finding {
 
 impl Finding {
     /// All that [`Finding::reason`] gives.
-    pub const REASONS: [&str; 8] = [
+    pub const REASONS: [&str; 11] = [
         "NoSeries",
         "NodesUnmeasured",
         "ResourceUnmeasured",
+        "ResourcePartlyUnmeasured",
+        "PodResourceUnmeasured",
+        "ClockOff",
         "NamesUnmatched",
         "UseLabel",
         "AddressOnly",
@@ -106,89 +114,15 @@ impl Finding {
             Self::NoSeries => "NoSeries",
             Self::Unmeasured { .. } => "NodesUnmeasured",
             Self::ResourceUnmeasured { .. } => "ResourceUnmeasured",
+            Self::ResourcePartlyUnmeasured { .. } => "ResourcePartlyUnmeasured",
+            Self::PodResourceUnmeasured { .. } => "PodResourceUnmeasured",
+            Self::ClockOff { .. } => "ClockOff",
             Self::Unmatched { .. } => "NamesUnmatched",
             Self::UseLabel { .. } => "UseLabel",
             Self::AddressOnly { .. } => "AddressOnly",
             Self::SeveralSeries { .. } => "SeveralSeries",
             Self::PartialAnswers { .. } => "PartialAnswers",
         }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSeries => f.write_str(
-                "Prometheus holds neither node_uname_info (node_exporter) nor \
-                 machine_memory_bytes (kubelet's cAdvisor): check that it scrapes both, and that \
-                 metrics.prometheus.url is the Prometheus of this cluster",
-            ),
-            Self::Unmeasured { nodes, of } => write!(
-                f,
-                "{} of {of} nodes have no measurement and are scheduled by estimates: {}",
-                nodes.len(),
-                listed(nodes)
-            ),
-            Self::ResourceUnmeasured { resource } => unmeasured(f, *resource),
-            Self::Unmatched { names } => write!(
-                f,
-                "{} measured names are no node of this cluster: {}",
-                names.len(),
-                listed(names)
-            ),
-            Self::UseLabel { label, names, of } => write!(
-                f,
-                "the label {label:?} holds the names of {names} of {of} nodes: set \
-                 metrics.prometheus.nodeLabel: {label}"
-            ),
-            Self::AddressOnly {
-                label,
-                value,
-                node,
-                kind,
-            } => write!(
-                f,
-                "{label}={value:?} is the {kind} of node {node:?}, but no label holds the node's \
-                 name: have the scrape job set one (relabel __meta_kubernetes_pod_node_name to \
-                 node), or leave metrics.prometheus.nodeLabel out where the InternalIP stands in \
-                 instance, by which nodes are then found"
-            ),
-            Self::SeveralSeries { others, queries } => write!(
-                f,
-                "{others} series speak of nodes or Pods that another one speaks of ({}): of the \
-                 newest the largest is taken; set metrics.prometheus.matchers to the jobs that \
-                 scrape node_exporter and cAdvisor, so that nobody else is heard",
-                listed(queries)
-            ),
-            Self::PartialAnswers { first, queries } => write!(
-                f,
-                "the metrics source warns that its answers may lack something ({}): {first}; what \
-                 they hold is taken, and what they lack is estimated once it is too old",
-                listed(queries)
-            ),
-        }
-    }
-}
-
-fn unmeasured(f: &mut fmt::Formatter<'_>, resource: Resource) -> fmt::Result {
-    match resource {
-        Resource::Disk => f.write_str(DISK_UNMEASURED),
-        Resource::DiskIo => f.write_str(DISK_IO_UNMEASURED),
-        _ => write!(
-            f,
-            "{resource} is measured of no node: check that the exporter behind the query is \
-             scraped, or set metrics.prometheus.queries.{}",
-            Query::Node(resource).as_str()
-        ),
-    }
-}
-
-/// The first names of a list.
-fn listed(names: &[String]) -> String {
-    let shown = names.iter().take(NAMES_SHOWN).cloned().collect::<Vec<_>>();
-    match names.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -208,6 +142,8 @@ pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
             of: names.len(),
         });
     }
+    findings.extend(partly_unmeasured_resources(names, round));
+    findings.extend(unmeasured_resources_of_pods(round));
     if !unmatched.is_empty() {
         findings.push(Finding::Unmatched { names: unmatched });
     }
@@ -235,6 +171,11 @@ fn names_in(round: &Round) -> BTreeSet<&str> {
 
 fn has_asked(round: &Round, which: impl Fn(Query) -> bool) -> bool {
     round.reports.iter().any(|report| which(report.query))
+}
+
+fn has_answered(round: &Round, which: impl Fn(Query) -> bool) -> bool {
+    let mut answered = round.reports.iter().filter(|report| report.error.is_none());
+    answered.any(|report| which(report.query))
 }
 
 fn partial_answers(round: &Round) -> Option<Finding> {
@@ -276,6 +217,65 @@ fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
         .into_iter()
         .filter(move |resource| any && columns[*resource].is_empty() && asked(*resource))
         .map(|resource| Finding::ResourceUnmeasured { resource })
+}
+
+/// The resources that some nodes lack although others have them. The use of disks comes from one kubelet after
+/// another.
+fn partly_unmeasured_resources<'a>(
+    names: &'a BTreeSet<&str>,
+    round: &'a Round,
+) -> impl Iterator<Item = Finding> + 'a {
+    let measured = names_in(round);
+    let asked = |resource| has_asked(round, |query| query == Query::Node(resource));
+    let resources = Resource::ALL.into_iter().filter(move |resource| {
+        *resource != Resource::Disk && asked(*resource) && !round.usage.nodes[*resource].is_empty()
+    });
+    resources.filter_map(move |resource| {
+        let column = &round.usage.nodes[resource];
+        let lacking = names.intersection(&measured);
+        let lacking = lacking.filter(|name| !column.contains_key(**name));
+        let nodes: Vec<String> = lacking.map(|name| (*name).to_owned()).collect();
+        (!nodes.is_empty()).then_some(Finding::ResourcePartlyUnmeasured {
+            resource,
+            nodes,
+            of: names.len(),
+        })
+    })
+}
+
+/// The resources that nodes have and no Pod has, although both were asked for and Pods have others.
+fn unmeasured_resources_of_pods(round: &Round) -> impl Iterator<Item = Finding> + '_ {
+    let (nodes, pods) = (&round.usage.nodes, &round.usage.pods);
+    let any = pods.values().iter().any(|column| !column.is_empty());
+    let asked = |resource| has_answered(round, |query| query == Query::Pod(resource));
+    let lacking = Resource::ALL.into_iter().filter(move |resource| {
+        any && pods[*resource].is_empty() && !nodes[*resource].is_empty() && asked(*resource)
+    });
+    lacking.map(|resource| Finding::PodResourceUnmeasured { resource })
+}
+
+/// What says that a clock is off: measurements of nodes that are new to the source, and not of `now`.
+#[must_use]
+pub fn clocks(round: &Round, now: Timestamp, max_age: SignedDuration) -> Option<Finding> {
+    // Where the source does not answer, what it said before grows old.
+    if !has_answered(round, |query| {
+        matches!(query, Query::SampleTime(Resource::Cpu) | Query::NodeMetrics)
+    }) {
+        return None;
+    }
+    let cpu = &round.usage.nodes[Resource::Cpu];
+    let age = |at: Timestamp| now.duration_since(at);
+    let off = cpu
+        .iter()
+        .filter(|(_, measured)| age(measured.at).abs() > max_age);
+    let newest = off.clone().map(|(_, measured)| measured.at).max()?;
+    let mut nodes: Vec<String> = off.map(|(name, _)| name.to_string()).collect();
+    nodes.sort_unstable();
+    Some(Finding::ClockOff {
+        nodes,
+        of: cpu.len(),
+        minutes: (age(newest).as_secs() + 30).div_euclid(60),
+    })
 }
 
 /// The label that names more nodes than the `matched` ones, in the series of every metric, else one
@@ -353,7 +353,6 @@ mod tests {
     use crate::metrics::round::QueryReport;
     use evenkeel_core::placement::usage::Measurement;
     use evenkeel_core::units::{Amount, Resources};
-    use jiff::{SignedDuration, Timestamp};
 
     fn nodes(count: usize) -> Vec<NodeIdentity> {
         (1..=count)
@@ -523,6 +522,81 @@ mod tests {
         let findings = check(&nodes(1), &round, &[]);
         let disk = Resource::Disk;
         assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);
+    }
+
+    #[test]
+    fn a_node_without_a_known_interface_is_named() {
+        let mut round = measured(&["node-1", "node-2"]);
+        let query = Query::Node(Resource::NetworkIo);
+        round.reports.push(report(query, Dropped::default()));
+        assert_eq!(check(&nodes(2), &round, &[]), []);
+        let columns = &mut Arc::make_mut(&mut round.usage).nodes;
+        Arc::make_mut(&mut columns[Resource::NetworkIo]).remove("node-2");
+        let told = texts(&check(&nodes(2), &round, &[]));
+        assert_eq!(told.len(), 1, "{told:?}");
+        let begin = "networkIo is not measured of 1 of 2 nodes, and estimated there: node-2: ";
+        assert!(told[0].starts_with(begin), "{told:?}");
+        assert!(
+            told[0].contains("metrics.prometheus.queries.nodeNetworkIo"),
+            "{told:?}"
+        );
+        let columns = &mut Arc::make_mut(&mut round.usage).nodes;
+        columns[Resource::NetworkIo] = Arc::default();
+        let found = check(&nodes(2), &round, &[]);
+        assert_eq!(
+            found,
+            [Finding::ResourceUnmeasured {
+                resource: Resource::NetworkIo
+            }]
+        );
+    }
+
+    #[test]
+    fn a_resource_that_no_container_runtime_tells_of_pods_is_named() {
+        let mut round = measured(&["node-1"]);
+        let pod = evenkeel_core::placement::usage::PodName::new("shop", "web");
+        let mut used = Resources::default();
+        used[Resource::Cpu] = Some(Amount::ZERO);
+        Arc::make_mut(&mut round.usage).insert_pod(&pod, &used);
+        for resource in [Resource::Cpu, Resource::NetworkIo, Resource::DiskIo] {
+            let report = report(Query::Pod(resource), Dropped::default());
+            round.reports.push(report);
+        }
+        let told = texts(&check(&nodes(1), &round, &[]));
+        assert_eq!(told.len(), 2, "{told:?}");
+        for (told, why) in told.iter().zip(["included_pod_metrics", "node-agent"]) {
+            assert!(told.contains("of no Pod") && told.contains(why), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_off_is_named_while_the_source_answers() {
+        let mut round = measured(&["node-1", "node-2"]);
+        let max_age = SignedDuration::from_mins(3);
+        let at = |minutes: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes);
+        assert_eq!(clocks(&round, at(10), max_age), None, "it does not answer");
+        let report = report(Query::NodeMetrics, Dropped::default());
+        round.reports.push(report);
+        for (now, minutes) in [
+            (-10, Some(-10)),
+            (-3, None),
+            (0, None),
+            (3, None),
+            (10, Some(10)),
+        ] {
+            let found = clocks(&round, at(now), max_age);
+            let told = match &found {
+                Some(Finding::ClockOff { nodes, minutes, .. }) => {
+                    assert_eq!(nodes.len(), 2);
+                    Some(*minutes)
+                }
+                _ => None,
+            };
+            assert_eq!(told, minutes, "{found:?}");
+        }
+        let text = clocks(&round, at(10), max_age).unwrap().to_string();
+        assert!(text.contains("2 of 2 nodes is 10 minutes old"), "{text}");
+        assert!(text.contains("a clock is off"), "{text}");
     }
 
     #[test]

@@ -62,12 +62,17 @@ pub(super) fn start(
         newest.send_replace(Some(round));
     };
     lasting(tasks, "measuring", cancel, poller.run(cancel.clone(), each));
-    if let Some(prometheus) = prometheus.clone() {
+    let is_checked = matches!(
+        parts.config.metrics.source,
+        Source::Prometheus(_) | Source::MetricsApi(_)
+    );
+    if is_checked {
         let check = Check {
             cluster: parts.cluster.clone(),
             client: parts.client.clone(),
-            prometheus,
+            prometheus: prometheus.clone(),
             metrics: parts.instruments.measuring.clone(),
+            max_age: parts.config.cluster.table.max_age,
         };
         let cancel = cancel.clone();
         tasks.spawn(async move {
@@ -128,10 +133,9 @@ fn with_disks(
 fn kubelets(cluster: &ClusterState) -> Vec<Kubelet> {
     let contacts = cluster.node_contacts().into_iter();
     let kubelet = |contact: NodeContact| {
-        let [first, second] = contact.internal_ips;
         Some(Kubelet {
             node: contact.name,
-            address: first.or(second)?,
+            address: *contact.internal_ips.first()?,
             port: contact.kubelet_port,
         })
     };
@@ -142,7 +146,7 @@ fn kubelets(cluster: &ClusterState) -> Vec<Kubelet> {
 fn tell_addresses(prometheus: &PrometheusSource, cluster: &ClusterState) {
     let contacts = cluster.node_contacts();
     prometheus.know_addresses(contacts.iter().flat_map(|contact| {
-        let addresses = contact.internal_ips.iter().flatten();
+        let addresses = contact.internal_ips.iter();
         addresses.map(|address| (*address, &*contact.name))
     }));
 }

@@ -152,7 +152,7 @@ fn true_figures(round: &Round) -> Result<(), String> {
         let truth = Resources::new([
             1000.0 * exporter::busy_cores(number),
             exporter::memory(number),
-            1.5 * exporter::received(number),
+            exporter::received(number),
             2.0 * (1.0 + 1.0 / 3.0) * exporter::written(number),
             2.0 * 4e7,
         ]);
@@ -162,7 +162,7 @@ fn true_figures(round: &Round) -> Result<(), String> {
         }
         let speed = round.usage.network_capacity.get(&*node);
         near("speed", speed.map(|speed| speed.get()), exporter::SPEED)?;
-        for (pod, network) in [("web", Some(1e5)), ("host", None)] {
+        for (pod, network) in [("web", Some(5e4)), ("host", None)] {
             true_pod(round, &format!("{pod}-{number}"), network)?;
         }
     }

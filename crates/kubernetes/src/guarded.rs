@@ -5,6 +5,7 @@
 //! read. Nothing of the text is copied for it, where kube's own guard holds each object two more times.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
@@ -35,6 +36,36 @@ impl Unreadable {
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "unreadable"
+    }
+}
+
+/// The items of a list that cannot be read, which leave all others as they are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UnreadableItems {
+    pub count: u64,
+    /// The first of them.
+    pub first: Option<Unreadable>,
+}
+
+impl UnreadableItems {
+    /// Counts one more.
+    pub fn add(&mut self, item: Unreadable) {
+        self.count += 1;
+        self.first.get_or_insert(item);
+    }
+}
+
+impl fmt::Display for UnreadableItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of its items cannot be read", self.count)?;
+        let Some(Unreadable { metadata, error }) = &self.first else {
+            return Ok(());
+        };
+        let name = metadata.name.as_deref().unwrap_or("one without a name");
+        match metadata.namespace.as_deref() {
+            Some(namespace) => write!(f, ", the first is {namespace}/{name}: {error}"),
+            None => write!(f, ", the first is {name}: {error}"),
+        }
     }
 }
 

@@ -2,17 +2,17 @@
 //!
 //! `ephemeral-storage` of a Pod is what kubelet itself evicts by: the writable layers of its containers,
 //! their logs and its emptyDirs. The file systems of the node hold images too, which kubelet keeps at
-//! their own height and removes where room is short, so they are left out.
-
-use std::borrow::Cow;
+//! their own height and removes where room is short, so they are left out. A Pod that cannot be read leaves the others
+//! as they are.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::guarded::{Guarded, UnreadableItems};
 use super::json::{lenient_time, list, null_is_default};
 
 /// What the Pods of one node use of its disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DiskUse {
     /// The name that the kubelet gives itself.
     pub node: String,
@@ -21,6 +21,8 @@ pub struct DiskUse {
     pub pods: Vec<PodDiskUse>,
     /// Pods whose disk has not been looked at yet.
     pub unmeasured: u64,
+    /// Pods that cannot be read.
+    pub unreadable: UnreadableItems,
 }
 
 /// What one Pod uses of the disk.
@@ -42,37 +44,33 @@ pub enum SummaryError {
 }
 
 #[derive(Deserialize)]
-struct Summary<'a> {
-    #[serde(borrow)]
-    node: Node<'a>,
-    #[serde(borrow, default, deserialize_with = "list")]
-    pods: Vec<Pod<'a>>,
+struct Summary {
+    node: Node,
+    #[serde(default, deserialize_with = "list")]
+    pods: Vec<Guarded<Pod>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Node<'a> {
-    #[serde(borrow)]
-    node_name: Cow<'a, str>,
+struct Node {
+    node_name: String,
     #[serde(default, deserialize_with = "null_is_default")]
     fs: FileSystem,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Pod<'a> {
-    #[serde(borrow, rename = "podRef")]
-    name: PodRef<'a>,
+struct Pod {
+    #[serde(rename = "podRef")]
+    name: PodRef,
     #[serde(default, deserialize_with = "null_is_default")]
     ephemeral_storage: FileSystem,
 }
 
 #[derive(Deserialize)]
-struct PodRef<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    namespace: Cow<'a, str>,
+struct PodRef {
+    name: String,
+    namespace: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -90,20 +88,27 @@ struct FileSystem {
 pub fn disk_use(body: &[u8]) -> Result<DiskUse, SummaryError> {
     let Summary { node, pods } = serde_json::from_slice(body)?;
     let mut found = DiskUse {
-        node: node.node_name.into_owned(),
+        node: node.node_name,
         at: node.fs.time.ok_or(SummaryError::Undated)?,
         pods: Vec::with_capacity(pods.len()),
         unmeasured: 0,
+        unreadable: UnreadableItems::default(),
     };
-    for pod in pods {
+    for Guarded(pod) in pods {
         let Pod {
             name: PodRef { name, namespace },
             ephemeral_storage,
-        } = pod;
+        } = match pod {
+            Ok(pod) => pod,
+            Err(unreadable) => {
+                found.unreadable.add(unreadable);
+                continue;
+            }
+        };
         match ephemeral_storage.used_bytes {
             Some(bytes) => found.pods.push(PodDiskUse {
-                namespace: namespace.into_owned(),
-                name: name.into_owned(),
+                namespace,
+                name,
                 bytes,
             }),
             None => found.unmeasured += 1,
@@ -152,6 +157,18 @@ mod tests {
         let found = disk_use(body).unwrap();
         assert_eq!((found.pods.len(), found.unmeasured), (1, 2));
         assert_eq!(found.pods[0].bytes, 7);
+    }
+
+    #[test]
+    fn a_pod_that_cannot_be_read_leaves_the_others() {
+        let body =
+            br#"{"node": {"nodeName": "a", "fs": {"time": "2026-01-01T00:00:00Z"}}, "pods": [
+            {"podRef": {"name": 7, "namespace": "x"}, "ephemeral-storage": {"usedBytes": 3}},
+            {"podRef": {"name": "c", "namespace": "x"}, "ephemeral-storage": {"usedBytes": "much"}},
+            {"podRef": {"name": "b", "namespace": "x"}, "ephemeral-storage": {"usedBytes": 7}}]}"#;
+        let found = disk_use(body).unwrap();
+        assert_eq!((found.pods.len(), found.pods[0].bytes), (1, 7));
+        assert_eq!(found.unreadable.count, 2);
     }
 
     #[test]

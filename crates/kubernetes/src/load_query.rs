@@ -31,7 +31,7 @@ const GPU_MEMORY: &str = "sum(max by (UUID, GPU_I_ID) (\
 pub enum Preset {
     Cpu,
     Memory,
-    /// Bytes per second, both directions added.
+    /// Bytes per second of each Pod in its busier direction.
     Network,
     Gpu,
     GpuMemory,

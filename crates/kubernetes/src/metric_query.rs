@@ -315,10 +315,14 @@ fn usage(
             measurement,
         }));
     });
-    read.map_err(|error| ParseError {
-        path: ".".to_owned(),
-        message: error.to_string(),
-    })?;
+    let malformed = |path: &str, error: String| ParseError {
+        path: path.to_owned(),
+        message: error,
+    };
+    let unreadable = read.map_err(|error| malformed(".", error.to_string()))?;
+    if samples.is_empty() && unreadable.count > 0 {
+        return Err(malformed("items", unreadable.to_string()).into());
+    }
     if samples.is_empty() {
         return Err(ValuesError::Empty);
     }

@@ -1,7 +1,8 @@
 //! The values in the answers of `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
 //!
 //! A list without a value is an error, as for the HPA controller, and never a zero. A value that does
-//! not say of when it is counts as of when it was asked for; one of the future is no newer than that.
+//! not say of when it is counts as of when it was asked for; one of the future is no newer than that. A Pod whose
+//! value cannot be read is one without a value; where values are added up, one that cannot be read refuses the sum.
 
 use evenkeel_core::scaling::hpa::{Reading, summed_series};
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::excerpt::{OF_VALUE, excerpt};
+use crate::guarded::{Guarded, Unreadable};
 use crate::json::{self, ParseError, list, null_is_default};
 use crate::written::Text;
 
@@ -50,7 +52,7 @@ impl ValuesError {
 #[serde(bound = "T: DeserializeOwned")]
 struct List<T> {
     #[serde(default, deserialize_with = "list")]
-    items: Vec<T>,
+    items: Vec<Guarded<T>>,
 }
 
 /// A `MetricValue`; `v1beta1` calls its window otherwise.
@@ -80,7 +82,8 @@ struct ExternalMetricValue {
 /// The values of Pods.
 pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
     let items = items::<MetricValue>(body)?;
-    let sample = |item: MetricValue| {
+    let sample = |item: Result<MetricValue, ValuesError>| {
+        let item = item?;
         Ok(PodSample {
             pod: item.described_object.name,
             measurement: Measurement {
@@ -92,16 +95,21 @@ pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesEr
             },
         })
     };
-    let samples: Result<_, ValuesError> = items.into_iter().map(sample).collect();
-    Ok(Reading::Pods(samples?))
+    let samples = items.into_iter().map(sample);
+    let (read, unreadable): (Vec<_>, Vec<_>) = samples.partition(Result::is_ok);
+    match unreadable.into_iter().find_map(Result::err) {
+        Some(error) if read.is_empty() => Err(error),
+        _ => Ok(Reading::Pods(read.into_iter().flatten().collect())),
+    }
 }
 
 /// The value of one object.
 pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
-    let items = items::<MetricValue>(body)?;
-    let [item] = &*items else {
-        return Err(ValuesError::Several(items.len()));
+    let mut items = items::<MetricValue>(body)?;
+    let (Some(item), true) = (items.pop(), items.is_empty()) else {
+        return Err(ValuesError::Several(items.len() + 1));
     };
+    let item = item?;
     Ok(Reading::Object(ValueSample {
         timestamp: time(item.timestamp, asked),
         value: thousandths(item.value.as_ref())?,
@@ -112,7 +120,8 @@ pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, Values
 /// thousands.
 pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
     let items = items::<ExternalMetricValue>(body)?;
-    let sample = |item: ExternalMetricValue| {
+    let sample = |item: Result<ExternalMetricValue, ValuesError>| {
+        let item = item?;
         Ok(ValueSample {
             timestamp: time(item.timestamp, asked),
             value: thousandths(item.value.as_ref())?,
@@ -122,12 +131,21 @@ pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, Values
     Ok(Reading::Series(summed_series(&samples?)))
 }
 
-fn items<T: DeserializeOwned>(body: &[u8]) -> Result<Vec<T>, ValuesError> {
+/// The items of a list, each read by itself.
+fn items<T: DeserializeOwned>(body: &[u8]) -> Result<Vec<Result<T, ValuesError>>, ValuesError> {
     let List { items } = json::from_slice::<List<T>>(body)?;
     if items.is_empty() {
         return Err(ValuesError::Empty);
     }
-    Ok(items)
+    let unreadable = |(position, item): (usize, Guarded<T>)| {
+        item.0.map_err(|Unreadable { error, .. }| {
+            ValuesError::Malformed(ParseError {
+                path: format!("items[{position}]"),
+                message: error,
+            })
+        })
+    };
+    Ok(items.into_iter().enumerate().map(unreadable).collect())
 }
 
 fn time(told: Option<Timestamp>, asked: Timestamp) -> Timestamp {
@@ -209,6 +227,19 @@ mod tests {
             ),
             (json!([{}]), "Malformed", "Malformed", "Malformed"),
             (json!(5), "Malformed", "Malformed", "Malformed"),
+            // A Pod whose value cannot be read is one without a value, and a sum lacks something.
+            (
+                json!([value, {"value": "much"}]),
+                "",
+                "SeveralValues",
+                "Malformed",
+            ),
+            (
+                json!([{"value": []}, value]),
+                "",
+                "SeveralValues",
+                "Malformed",
+            ),
             (json!([value, value]), "", "SeveralValues", ""),
             (json!([value]), "", "", ""),
         ] {

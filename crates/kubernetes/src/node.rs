@@ -69,7 +69,7 @@ pub struct NodeSpec {
 }
 
 /// The state of a node.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeStatus {
     /// The resources that it has for Pods.
@@ -81,17 +81,15 @@ pub struct NodeStatus {
     /// True while its kubelet says that it can take Pods.
     #[serde(rename = "conditions", deserialize_with = "is_ready")]
     pub ready: bool,
-    /// Its InternalIPs: one, or one of each family.
+    /// Its InternalIPs, in the order of the object: one of each family, and more where it has several networks.
     #[serde(rename = "addresses", deserialize_with = "internal_ips")]
-    pub internal_ips: [Option<IpAddr>; 2],
+    pub internal_ips: Box<[IpAddr]>,
     /// The port of its kubelet, where it tells one.
     #[serde(rename = "daemonEndpoints", deserialize_with = "kubelet_port")]
     pub kubelet_port: Option<u16>,
 }
 
-fn internal_ips<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<[Option<IpAddr>; 2], D::Error> {
+fn internal_ips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[IpAddr]>, D::Error> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Address {
@@ -102,8 +100,9 @@ fn internal_ips<'de, D: Deserializer<'de>>(
     }
     let addresses: Vec<Address> = list(deserializer)?;
     let internal = addresses.iter().filter(|one| one.kind == "InternalIP");
-    let mut parsed = internal.filter_map(|one| one.address.parse().ok());
-    Ok([parsed.next(), parsed.next()])
+    Ok(internal
+        .filter_map(|one| one.address.parse().ok())
+        .collect())
 }
 
 fn kubelet_port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u16>, D::Error> {
@@ -317,20 +316,25 @@ mod tests {
             {"type": "InternalIP", "address": "10.0.0.1"},
             {"type": "ExternalIP", "address": "192.0.2.1"},
             {"type": "InternalIP", "address": "fd00::1"},
+            {"type": "InternalIP", "address": "10.1.0.1"},
+            {"type": "InternalIP", "address": "172.16.0.1"},
         ]);
         let port = json!({"kubeletEndpoint": {"Port": 10250}});
-        let ip = |text: &str| Some(text.parse().unwrap());
+        let ips = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
         assert_eq!(
             status(json!({"addresses": addresses, "daemonEndpoints": port})),
-            ([ip("10.0.0.1"), ip("fd00::1")], Some(10250))
+            (
+                ips(&["10.0.0.1", "fd00::1", "10.1.0.1", "172.16.0.1"]),
+                Some(10250)
+            )
         );
         let odd = json!([{"type": "InternalIP", "address": "node-1"}]);
         assert_eq!(
             status(json!({"addresses": odd, "daemonEndpoints": {"kubeletEndpoint": null}})),
-            ([None, None], None)
+            (ips(&[]), None)
         );
         let nulls = json!({"addresses": null, "daemonEndpoints": null});
-        assert_eq!(status(nulls), ([None, None], None));
+        assert_eq!(status(nulls), (ips(&[]), None));
     }
 
     #[test]

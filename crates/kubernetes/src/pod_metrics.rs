@@ -1,6 +1,6 @@
-//! The answer of `metrics.k8s.io/v1beta1` for Pods: the usage of each container with its own time.
+//! The answer of `metrics.k8s.io` for Pods: the usage of each container with its own time.
 //!
-//! For a namespace's Pods the list is kept; for all Pods of a cluster it is read one after another,
+//! An item that cannot be read leaves the others as they are. For a namespace's Pods the list is kept; for all Pods of a cluster it is read one after another,
 //! since the texts of a hundred thousand of them would take more memory than all else.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::json::list;
+use crate::guarded::{Guarded, UnreadableItems};
+use crate::json::{list, null_is_default};
 
 #[derive(Debug, Deserialize)]
 pub struct PodMetricsList {
@@ -30,19 +31,21 @@ pub struct PodUsage {
     pub unreadable: usize,
 }
 
-/// Reads a `PodMetricsList` and hands over one Pod after another.
+/// Reads a `PodMetricsList`, hands over one Pod after another, and returns the items that cannot be read.
 ///
 /// # Errors
 /// The body is no such list; what stands before the fault has been handed over.
-pub fn for_each(body: &[u8], take: impl FnMut(PodUsage)) -> serde_json::Result<()> {
+pub fn for_each(body: &[u8], take: impl FnMut(PodUsage)) -> serde_json::Result<UnreadableItems> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    List(take).deserialize(&mut deserializer)?;
-    deserializer.end()
+    let mut unreadable = UnreadableItems::default();
+    List(take, &mut unreadable).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(unreadable)
 }
 
-struct List<F>(F);
+struct List<'u, F>(F, &'u mut UnreadableItems);
 
-impl<'de, F: FnMut(PodUsage)> DeserializeSeed<'de> for List<F> {
+impl<'de, F: FnMut(PodUsage)> DeserializeSeed<'de> for List<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -50,7 +53,7 @@ impl<'de, F: FnMut(PodUsage)> DeserializeSeed<'de> for List<F> {
     }
 }
 
-impl<'de, F: FnMut(PodUsage)> Visitor<'de> for List<F> {
+impl<'de, F: FnMut(PodUsage)> Visitor<'de> for List<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,7 +63,7 @@ impl<'de, F: FnMut(PodUsage)> Visitor<'de> for List<F> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(field) = map.next_key::<String>()? {
             if field == "items" {
-                map.next_value_seed(Items(&mut self.0))?;
+                map.next_value_seed(Items(&mut self.0, self.1))?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -69,7 +72,7 @@ impl<'de, F: FnMut(PodUsage)> Visitor<'de> for List<F> {
     }
 }
 
-struct Items<'f, F>(&'f mut F);
+struct Items<'f, F>(&'f mut F, &'f mut UnreadableItems);
 
 impl<'de, F: FnMut(PodUsage)> DeserializeSeed<'de> for Items<'_, F> {
     type Value = ();
@@ -91,7 +94,14 @@ impl<'de, F: FnMut(PodUsage)> Visitor<'de> for Items<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(item) = items.next_element::<Item>()? {
+        while let Some(Guarded(item)) = items.next_element::<Guarded<Item>>()? {
+            let item = match item {
+                Ok(item) => item,
+                Err(unreadable) => {
+                    self.1.add(unreadable);
+                    continue;
+                }
+            };
             let metrics = item.read();
             let amounts = item.containers.iter().flat_map(|one| one.usage.values());
             let unreadable = amounts.filter(|text| text.parse::<Quantity>().is_err());
@@ -125,7 +135,7 @@ struct Name {
 #[derive(Debug, Deserialize)]
 struct Container {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     usage: BTreeMap<String, String>,
 }
 
@@ -206,6 +216,45 @@ mod tests {
         }
     }
 
+    /// The harm: one Pod without a measurement left all the Pods of the cluster without one.
+    #[test]
+    fn an_item_that_cannot_be_read_is_named_and_leaves_the_others() {
+        let good = |name: &str| {
+            json!({"metadata": {"name": name, "namespace": "shop"}, "window": "10s",
+                "timestamp": "2026-03-01T10:00:00Z",
+                "containers": [{"name": "app", "usage": {"cpu": "1"}}]})
+        };
+        for (field, broken) in [
+            ("timestamp", json!("now")),
+            (
+                "containers",
+                json!([{"name": "app", "usage": {"cpu": null}}]),
+            ),
+            ("containers", json!(7)),
+            ("window", json!(null)),
+        ] {
+            let mut bad = good("bad");
+            bad[field] = broken;
+            let body = json!({"items": [good("a"), bad, null, good("b")]}).to_string();
+            let mut found = Vec::new();
+            let unreadable = for_each(body.as_bytes(), |pod| found.push(pod.metrics.pod)).unwrap();
+            assert_eq!(found, ["a", "b"], "{field}");
+            assert_eq!(unreadable.count, 2);
+            let text = unreadable.to_string();
+            assert!(
+                text.contains("2 of its items cannot be read, the first is shop/bad: "),
+                "{text}"
+            );
+        }
+        let mut unmeasured = good("bad");
+        unmeasured["containers"][0]["usage"] = json!(null);
+        let body = json!({"items": [unmeasured]}).to_string();
+        let unreadable = for_each(body.as_bytes(), |pod| {
+            assert_eq!(pod.metrics.measurement(&ResourceName::Cpu, None), None);
+        });
+        assert_eq!(unreadable.unwrap().count, 0);
+    }
+
     #[test]
     fn a_list_is_read_one_pod_after_another() {
         let body = json!({"kind": "PodMetricsList", "items": [
@@ -222,7 +271,7 @@ mod tests {
         for (body, good) in [
             (r#"{"items":null}"#, true),
             (r"{}", true),
-            (r#"{"items":[{}]}"#, false),
+            (r#"{"items":[{}]}"#, true),
             (r#"{"items":5}"#, false),
             ("[]", false),
             (r#"{"items":[]} more"#, false),

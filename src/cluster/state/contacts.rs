@@ -11,7 +11,7 @@ use evenkeel_kubernetes::node::Node;
 pub struct NodeContact {
     pub name: Box<str>,
     /// Its InternalIPs.
-    pub internal_ips: [Option<IpAddr>; 2],
+    pub internal_ips: Box<[IpAddr]>,
     /// The port of its kubelet, where it tells one.
     pub kubelet_port: Option<u16>,
 }
@@ -25,7 +25,7 @@ impl Contacts {
         let name: Box<str> = node.name().into();
         let contact = NodeContact {
             name: name.clone(),
-            internal_ips: node.status.internal_ips,
+            internal_ips: node.status.internal_ips.clone(),
             kubelet_port: node.status.kubelet_port,
         };
         self.0.insert(name, contact);

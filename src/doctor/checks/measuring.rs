@@ -79,9 +79,11 @@ fn stale(
         shown.join(", ")
     );
     let fix = match source {
-        Some(Source::MetricsApi(_)) => "kubectl get apiservice v1beta1.metrics.k8s.io, and \
+        Some(Source::MetricsApi(_)) => {
+            "kubectl get apiservice v1beta1.metrics.k8s.io (or v1.metrics.k8s.io), and \
                                      kubectl top nodes: metrics-server must serve every node"
-            .to_owned(),
+                .to_owned()
+        }
         Some(Source::Replay(_)) => "let the trace name every node".to_owned(),
         Some(Source::Prometheus(prometheus)) => format!(
             "check that metrics.prometheus.url ({}) is this cluster's Prometheus, that it scrapes \
@@ -130,7 +132,7 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
     reasons.sort_unstable();
     reasons.dedup();
     if reasons.is_empty() {
-        // Only Prometheus is checked, and only once it has answered.
+        // Only Prometheus and the metrics API are checked, and only once they have answered.
         let checked = told(false).next().is_some();
         let finding = checked.then(|| Finding::ok(NAMES, "measured names are names of nodes"));
         return Ok(finding.into_iter().collect());
@@ -153,12 +155,25 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
         ),
         "NodesUnmeasured" => (
             "nodes have no measurement",
-            "let Prometheus scrape node_exporter and cAdvisor there",
+            "let the metrics source measure them: Prometheus by node_exporter and cAdvisor, or metrics-server",
         ),
         "ResourceUnmeasured" => (
             "a resource is measured of no node",
             "check its exporter (node_exporter; for diskIo the agent of deploy/overlays/node-agent \
              too), or set its query in metrics.prometheus.queries",
+        ),
+        "ResourcePartlyUnmeasured" => (
+            "a resource is not measured of some nodes (for networkIo: no interface there is known as hardware)",
+            "check the exporter there, or set its query in metrics.prometheus.queries",
+        ),
+        "PodResourceUnmeasured" => (
+            "a resource is measured of no Pod: this container runtime exports no series of it",
+            "for networkIo with CRI-O set included_pod_metrics, for diskIo install the agent of \
+             deploy/overlays/node-agent",
+        ),
+        "ClockOff" => (
+            "measurements are old when they come: a clock is off",
+            "compare the clocks of the replicas, the nodes and the metrics source",
         ),
         "NamesUnmatched" => (
             "measured names are no node's",

@@ -153,7 +153,15 @@ impl Asker {
         let now: Timestamp = self.clock.now();
         agenda.end(&node, now, outcome.is_ok());
         match outcome {
-            Ok(answer) => self.disks.put(&node, &answer, now),
+            Ok(answer) => {
+                if answer.unreadable.count > 0
+                    && let Some(suppressed) = self.faults.permit("Unreadable", clock::instant())
+                {
+                    let unreadable = &answer.unreadable;
+                    tracing::warn!(%node, %unreadable, suppressed, "Pods in a kubelet's answer were left out");
+                }
+                self.disks.put(&node, &answer, now);
+            }
             Err(error) => {
                 if let Some(suppressed) = self.faults.permit(error.reason(), clock::instant()) {
                     tracing::warn!(

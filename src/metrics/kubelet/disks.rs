@@ -101,6 +101,7 @@ fn of(nodes: &BTreeMap<Arc<str>, NodeDisk>) -> UsageSample {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_kubernetes::guarded::UnreadableItems;
     use evenkeel_kubernetes::kubelet_stats::PodDiskUse;
 
     use super::*;
@@ -122,6 +123,7 @@ mod tests {
                 })
                 .collect(),
             unmeasured: 0,
+            unreadable: UnreadableItems::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! An answer for 150,000 Pods is some 25 MB of JSON. Nothing of it is copied but what the reader
 //! takes: labels borrow from the body, and no list of series is built. An answer is taken whole
 //! or not at all: marked as an error or of another result type it is refused before its first
-//! series is looked at. One with a warning is a part of the truth: where each series speaks of a node
+//! series is looked at. A series that cannot be read is as good as a warning. An answer with a warning is a part of the truth: where each series speaks of a node
 //! or a Pod the others are merely absent, and it is taken; one number or a past may be a sum that
 //! lacks something, and is refused.
 
@@ -55,8 +55,8 @@ impl Labels<'_> {
     }
 }
 
-/// Hands each series of an instant vector to `each`, with its value; a histogram has none. Returns
-/// the first warning that the answer carries.
+/// Hands each series of an instant vector to `each`, with its value; a histogram has none, nor has a series that
+/// cannot be read. Returns the first warning that the answer carries, or the first such series.
 ///
 /// # Errors
 /// The answer is no instant vector.
@@ -66,10 +66,19 @@ pub(super) fn read(
 ) -> Result<Option<String>, MetricsError> {
     let envelope = Envelope::of(body)?;
     let warning = envelope.warning();
-    envelope.each_series("vector", body, |labels, found| {
+    let mut is_any_read = false;
+    let Unreadable { count, first } = envelope.each_series("vector", body, |labels, found| {
+        is_any_read = true;
         each(labels, found.value.map(|point| point.value));
     })?;
-    Ok(warning)
+    let first = match first {
+        Some(first) if !is_any_read => return Err(MetricsError::malformed(&first, body)),
+        first => first,
+    };
+    for _ in 0..count {
+        each(&Labels::default(), None);
+    }
+    Ok(warning.or(first))
 }
 
 /// The one value of an instant query: a scalar, or a vector of one series.
@@ -85,10 +94,11 @@ pub(super) fn read_one(body: &[u8]) -> Result<Point, MetricsError> {
             .map_err(|error| MetricsError::malformed(&error, body));
     }
     let (mut found, mut given) = (None, 0);
-    envelope.each_series("vector", body, |_, series| {
+    let unreadable = envelope.each_series("vector", body, |_, series| {
         given += 1;
         found = series.value;
     })?;
+    all_read(unreadable, body)?;
     found
         .filter(|_| given == 1)
         .ok_or(MetricsError::SeriesCount { given })
@@ -104,7 +114,25 @@ pub(super) fn read_range(
     mut each: impl FnMut(&Labels<'_>, &[Point]),
 ) -> Result<(), MetricsError> {
     let envelope = Envelope::of(body)?.undoubted()?;
-    envelope.each_series("matrix", body, |labels, found| each(labels, &found.points))
+    let unreadable =
+        envelope.each_series("matrix", body, |labels, found| each(labels, &found.points))?;
+    all_read(unreadable, body)
+}
+
+/// Refuses an answer with series that cannot be read, where it may be a sum that lacks them.
+fn all_read(unreadable: Unreadable, body: &[u8]) -> Result<(), MetricsError> {
+    match unreadable.first {
+        Some(first) => Err(MetricsError::malformed(&first, body)),
+        None => Ok(()),
+    }
+}
+
+/// Series that cannot be read.
+#[derive(Default)]
+struct Unreadable {
+    count: u64,
+    /// What is wrong with the first of them.
+    first: Option<String>,
 }
 
 /// The refusal that an answer with an HTTP error status holds, if it is Prometheus's own.
@@ -154,12 +182,13 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// Hands over each series that can be read, and says of each other one what is wrong with it.
     fn each_series(
         self,
         wanted: &'static str,
         body: &[u8],
         mut each: impl FnMut(&Labels<'_>, &Found),
-    ) -> Result<(), MetricsError> {
+    ) -> Result<Unreadable, MetricsError> {
         let result = self.into_result(wanted, body)?;
         let mut series = serde_json::Deserializer::from_str(result.get());
         EachSeries(&mut each)
@@ -221,26 +250,35 @@ struct Found {
 struct EachSeries<'f, F>(&'f mut F);
 
 impl<'de, F: FnMut(&Labels<'_>, &Found)> DeserializeSeed<'de> for EachSeries<'_, F> {
-    type Value = ();
+    type Value = Unreadable;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
 
 impl<'de, F: FnMut(&Labels<'_>, &Found)> Visitor<'de> for EachSeries<'_, F> {
-    type Value = ();
+    type Value = Unreadable;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of series")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut labels = Labels::default();
-        while let Some(found) = list.next_element_seed(OneSeries(&mut labels))? {
-            (self.0)(&labels, &found);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let (mut labels, mut unreadable) = (Labels::default(), Unreadable::default());
+        // The text of each is set apart first, so that its faults are its own.
+        while let Some(text) = list.next_element::<&RawValue>()? {
+            let mut series = serde_json::Deserializer::from_str(text.get());
+            match OneSeries(&mut labels).deserialize(&mut series) {
+                Ok(found) => (self.0)(&labels, &found),
+                Err(error) => {
+                    unreadable.count += 1;
+                    let named = || format!("{error} in the series {}", excerpt(text.get()));
+                    unreadable.first.get_or_insert_with(named);
+                }
+            }
         }
-        Ok(())
+        Ok(unreadable)
     }
 }
 
@@ -363,6 +401,39 @@ mod tests {
             assert_eq!(values(&body).unwrap_err().reason(), reason, "{body}");
         }
         assert_eq!(values(&success("[]")).unwrap(), []);
+    }
+
+    /// The harm: one series took the measurements of all nodes away.
+    #[test]
+    fn a_series_that_cannot_be_read_is_named_and_leaves_the_others() {
+        for broken in [
+            r#"{"metric":{"pod":"bad"},"value":[1,"one"]}"#,
+            r#"{"metric":{"pod":7},"value":[1,"1"]}"#,
+            r#"{"metric":{"pod":"bad"},"value":null}"#,
+            "null",
+            "[]",
+        ] {
+            let body = |kind: &str, value: &str| {
+                let good = |pod: &str| format!(r#"{{"metric":{{"pod":"{pod}"}},{value}}}"#);
+                format!(
+                    r#"{{"status":"success","data":{{"resultType":"{kind}","result":[{},{broken},{}]}}}}"#,
+                    good("a"),
+                    good("b")
+                )
+            };
+            let vector = body("vector", r#""value":[1,"2"]"#);
+            let mut found = Vec::new();
+            let warning = read(vector.as_bytes(), |labels, value| {
+                found.push((labels.get("pod").map(str::to_owned), value));
+            });
+            let warning = warning.unwrap().unwrap();
+            assert!(warning.ends_with(broken), "{warning}");
+            let good = |pod: &str| (Some(pod.to_owned()), Some(2.0));
+            assert_eq!(found, [good("a"), good("b"), (None, None)], "{broken}");
+            let matrix = body("matrix", r#""values":[[1,"2"]]"#);
+            let past = read_range(matrix.as_bytes(), |_, _| ());
+            assert_eq!(past.unwrap_err().reason(), "Malformed", "{broken}");
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! stands in `instance` (kube-prometheus-stack labels node_exporter by address only); else `nodename`,
 //! the host name that node_exporter reports, which need not be the name of the Node object; else the
 //! node that the series' `instance` belongs to by these labels of another series; else the `instance`
-//! itself without its port, which is the node's name where a relabelling made it so. Names of
-//! Kubernetes nodes are lower case, host names need not be.
+//! itself without its port, which is the node's name where a relabelling made it so. A value of any of these that is
+//! an InternalIP means the node that has it. Names of Kubernetes nodes are lower case, host names need not be.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -130,17 +130,24 @@ impl<'a> NodeNames<'a> {
     /// The node that the series belongs to.
     pub(super) fn of<'s>(&'s self, labels: &'s Labels<'_>) -> Option<Cow<'s, str>> {
         match self.label {
-            NodeLabel::Named(label) => labels.get(&label.0).map(lower_case),
+            NodeLabel::Named(label) => labels.get(&label.0).map(|name| self.called(name)),
             NodeLabel::Automatic => {
                 let instance = labels.get("instance");
                 let by_address = || self.addresses.node(instance?);
                 let named = labels.get("node").or_else(by_address);
                 named
                     .or_else(|| labels.get("nodename"))
-                    .map(lower_case)
+                    .map(|name| self.called(name))
                     .or_else(|| Some(self.of_instance(instance?)))
             }
         }
+    }
+
+    /// The node that something is called by: by its address, or by its name.
+    fn called<'s>(&'s self, name: &'s str) -> Cow<'s, str> {
+        self.addresses
+            .node(name)
+            .map_or_else(|| lower_case(name), Cow::Borrowed)
     }
 
     fn of_instance<'s>(&'s self, instance: &'s str) -> Cow<'s, str> {
@@ -148,7 +155,7 @@ impl<'a> NodeNames<'a> {
         let named = known.filter_map(|instances| instances.get(instance));
         let newest = named.reduce(|first, next| if first.0 < next.0 { next } else { first });
         match newest {
-            Some((_, name)) => (&**name).into(),
+            Some((_, name)) => self.called(name),
             None => lower_case(without_port(instance)),
         }
     }
@@ -246,12 +253,40 @@ mod tests {
                 "ip-10-0-0-1.ec2.internal",
             ),
             (&[("instance", "10.0.0.1:9100"), ("node", "b")], "b"),
+            // Relabelled to the host's address in place of its name.
+            (
+                &[("instance", "x:1"), ("node", "10.0.0.1")],
+                "ip-10-0-0-1.ec2.internal",
+            ),
+            (&[("node", "fd00:0:0::1")], "ip-10-0-0-1.ec2.internal"),
+            (&[("nodename", "10.0.0.1")], "ip-10-0-0-1.ec2.internal"),
+            (&[("node", "10.0.0.2")], "10.0.0.2"),
             (&[("instance", "10.0.0.2:9100"), ("nodename", "c")], "c"),
             (&[("instance", "10.0.0.2:9100")], "10.0.0.2"),
         ] {
             let found = names.of(&Labels::of(labels)).map(Cow::into_owned);
             assert_eq!(found.as_deref(), Some(node), "{labels:?}");
         }
+    }
+
+    #[test]
+    fn an_address_in_any_label_is_an_address() {
+        let addresses = Addresses::of([("10.0.0.1".parse().unwrap(), "a")]);
+        let label = NodeLabel::Named("host".parse().unwrap());
+        let names = NodeNames::new(&label, &addresses, [].into_iter());
+        let found = |value: &str| {
+            names
+                .of(&Labels::of(&[("host", value)]))
+                .map(Cow::into_owned)
+        };
+        assert_eq!(found("10.0.0.1").as_deref(), Some("a"));
+        assert_eq!(found("10.0.0.3").as_deref(), Some("10.0.0.3"));
+        let mut instances = Instances::new();
+        let learned = Labels::of(&[("instance", "x:9100"), ("node", "10.0.0.1")]);
+        learn(&mut instances, &learned, second(1));
+        let names = NodeNames::new(&NodeLabel::Automatic, &addresses, [&instances].into_iter());
+        let found = Labels::of(&[("instance", "x:9100")]);
+        assert_eq!(names.of(&found).as_deref(), Some("a"));
     }
 
     #[test]

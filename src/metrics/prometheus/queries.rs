@@ -14,22 +14,17 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
+use super::network;
 use super::selectors::selectors;
 use crate::metrics::query::Query;
 use evenkeel_core::units::{Resource, Resources};
 
-/// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
-/// (veth pairs, bridges, bonds, VLANs, tunnels) carries bytes that one of these carries too.
-macro_rules! nic {
+/// Devices that repeat what whole disks count: partitions, device-mapper and RAID volumes, caches and mirrors, paths of
+/// one NVMe namespace; and those that are no disks. Disks have names of all kinds.
+macro_rules! no_disk {
     () => {
-        "eth[0-9]+|en[opsx][0-9a-z]+|em[0-9]+|p[0-9]+p[0-9]+|ib[0-9]+|wl[opsx][0-9a-z]+"
-    };
-}
-
-/// Whole disks: partitions, device-mapper and RAID volumes repeat what these count.
-macro_rules! disk {
-    () => {
-        "[shv]d[a-z]+|xvd[a-z]+|nvme[0-9]+n[0-9]+|mmcblk[0-9]+|dasd[a-z]+"
+        "(dm-|md|loop|z?ram|sr|fd|drbd|bcache|zd)[0-9_].*|mapper/.*|([shv]d|xvd|dasd|ubd)[a-z]+[0-9]+|.+[0-9]p[0-9]+\
+         |mmcblk[0-9]+(boot|rpmb|gp).*|nvme[0-9]+c[0-9]+n[0-9]+"
     };
 }
 
@@ -45,23 +40,21 @@ const NODE_CPU: &str = "sum by ($node) (clamp_min(1 - sum by ($node, cpu) (\
      max by ($node, cpu, mode) (rate(node_cpu_seconds_total{$exporter,mode=~\"idle|iowait|steal\"}[$window]))\
      ), 0))";
 
-const NODE_MEMORY: &str = "max by ($node) (\
+/// What is neither available nor set aside for huge pages, of whose pools the capacity is told without. Kernels that
+/// do not tell the sum of the pools tell the default one.
+const NODE_MEMORY: &str = "clamp_min(max by ($node) (\
      last_over_time(node_memory_MemTotal_bytes{$exporter}[$window]) \
-     - last_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]))";
-
-const NODE_NETWORK: &str = concat!(
-    "sum by ($node) (max by ($node, device) (rate(node_network_receive_bytes_total{$exporter,device=~\"",
-    nic!(),
-    "\"}[$window])) + max by ($node, device) (rate(node_network_transmit_bytes_total{$exporter,device=~\"",
-    nic!(),
-    "\"}[$window])))"
-);
+     - last_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]) \
+     - (last_over_time(node_memory_Hugetlb_bytes{$exporter}[$window]) \
+     or last_over_time(node_memory_HugePages_Total{$exporter}[$window]) \
+     * last_over_time(node_memory_Hugepagesize_bytes{$exporter}[$window]) \
+     or 0 * last_over_time(node_memory_MemTotal_bytes{$exporter}[$window]))), 0)";
 
 const NODE_DISK_IO: &str = concat!(
-    "sum by ($node) (max by ($node, device) (rate(node_disk_read_bytes_total{$exporter,device=~\"",
-    disk!(),
-    "\"}[$window])) + max by ($node, device) (rate(node_disk_written_bytes_total{$exporter,device=~\"",
-    disk!(),
+    "sum by ($node) (max by ($node, device) (rate(node_disk_read_bytes_total{$exporter,device!~\"",
+    no_disk!(),
+    "\"}[$window])) + max by ($node, device) (rate(node_disk_written_bytes_total{$exporter,device!~\"",
+    no_disk!(),
     "\"}[$window]))) or (sum by ($node) (\
      max by ($node, device) (rate(evenkeel_node_disk_read_bytes_total{$agent}[$window])) \
      + max by ($node, device) (rate(evenkeel_node_disk_written_bytes_total{$agent}[$window]))) \
@@ -87,12 +80,6 @@ const NODE_DISK_TIME: &str = concat!(
     "}))"
 );
 
-const NETWORK_CAPACITY: &str = concat!(
-    "sum by ($node) (max by ($node, device) (last_over_time(node_network_speed_bytes{$exporter,device=~\"",
-    nic!(),
-    "\"}[$window]) > 0))"
-);
-
 /// Waiting for I/O as the kernel tells it (PSI): the share of the time in which some task waited.
 const IO_PRESSURE: &str = "max by ($node) (rate(node_pressure_io_waiting_seconds_total{$exporter}[$window])) \
      or (max by ($node) (rate(evenkeel_node_io_waiting_seconds_total{$agent}[$window])) \
@@ -112,15 +99,6 @@ const POD_MEMORY: &str = concat!(
     "}))"
 );
 
-/// cAdvisor gives a Pod on the host network the whole node's traffic; kube-state-metrics, where
-/// it is there, says which Pods those are.
-const POD_NETWORK: &str = "sum by (namespace, pod) (\
-     max by (namespace, pod, interface) \
-     (rate(container_network_receive_bytes_total{$cadvisor,pod!=\"\",interface!=\"lo\"}[$window])) \
-     + max by (namespace, pod, interface) \
-     (rate(container_network_transmit_bytes_total{$cadvisor,pod!=\"\",interface!=\"lo\"}[$window]))) \
-     unless on (namespace, pod) kube_pod_info{$state,host_network=\"true\"}";
-
 const POD_DISK_IO: &str = concat!(
     "max by (namespace, pod) (label_replace(sum by (namespace, pod) (\
      max by (namespace, pod, device) (rate(evenkeel_pod_disk_read_bytes_total{$agent}[$window])) \
@@ -129,14 +107,14 @@ const POD_DISK_IO: &str = concat!(
      or sum by (namespace, pod) (max by (namespace, pod, container, device) \
      (rate(container_fs_reads_bytes_total{",
     containers!(),
-    ",device=~\"(/dev/)?(",
-    disk!(),
-    ")\"}[$window])) + max by (namespace, pod, container, device) \
+    ",device!~\"(/dev/)?(",
+    no_disk!(),
+    ")|\"}[$window])) + max by (namespace, pod, container, device) \
      (rate(container_fs_writes_bytes_total{",
     containers!(),
-    ",device=~\"(/dev/)?(",
-    disk!(),
-    ")\"}[$window]))))"
+    ",device!~\"(/dev/)?(",
+    no_disk!(),
+    ")|\"}[$window]))))"
 );
 
 const POD_DISK: &str = concat!(
@@ -235,7 +213,8 @@ pub struct Queries {
     pub nodes: Resources<Option<NodeQuery>>,
     /// Usage of each Pod, with the labels `namespace` and `pod`.
     pub pods: Resources<Option<Box<str>>>,
-    /// The speed of each node's network interfaces in bytes per second.
+    /// The speed of each node's network interfaces in bytes per second, and beside it, with the label `part="use"`,
+    /// the use of those interfaces, where not the speed of all is known.
     pub network_capacity: Option<Box<str>>,
     /// The I/O pressure of each node, 0 to 1, as old as the measurement of its disk I/O.
     pub io_pressure: Option<Box<str>>,
@@ -307,21 +286,20 @@ impl Default for Queries {
             nodes: Resources::from_fn(|resource| match resource {
                 Resource::Cpu => node(NODE_CPU, NODE_TIME),
                 Resource::Memory => node(NODE_MEMORY, NODE_TIME),
-                Resource::NetworkIo => node(NODE_NETWORK, NODE_TIME),
+                Resource::NetworkIo => node(&network::node_use(), NODE_TIME),
                 Resource::DiskIo => node(NODE_DISK_IO, NODE_TIME),
                 Resource::Disk => node(NODE_DISK, NODE_DISK_TIME),
             }),
             pods: Resources::from_fn(|resource| {
-                let query = match resource {
-                    Resource::Cpu => POD_CPU,
-                    Resource::Memory => POD_MEMORY,
-                    Resource::NetworkIo => POD_NETWORK,
-                    Resource::DiskIo => POD_DISK_IO,
-                    Resource::Disk => POD_DISK,
-                };
-                Some(query.into())
+                Some(match resource {
+                    Resource::Cpu => POD_CPU.into(),
+                    Resource::Memory => POD_MEMORY.into(),
+                    Resource::NetworkIo => network::pod_use().into(),
+                    Resource::DiskIo => POD_DISK_IO.into(),
+                    Resource::Disk => POD_DISK.into(),
+                })
             }),
-            network_capacity: Some(NETWORK_CAPACITY.into()),
+            network_capacity: Some(network::node_capacity().into()),
             io_pressure: Some(IO_PRESSURE.into()),
             probe: PROBE.into(),
         }
@@ -368,8 +346,10 @@ mod tests {
         };
         for text in texts {
             let rendered = none.fill(render(&text, window, &NodeLabel::Automatic));
+            // What a part of a label's value is taken over by is no placeholder.
+            let placeholders = rendered.replace("\"$1\"", "");
             assert!(
-                !rendered.contains('$') && !rendered.contains("{}"),
+                !placeholders.contains('$') && !rendered.contains("{}"),
                 "{rendered}"
             );
             assert_eq!(

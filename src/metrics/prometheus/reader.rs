@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
 use super::names::{Addresses, NodeLabel, NodeNames, learn};
+use super::network::{PART, USE};
 use super::several::{Candidate, Largest, choose};
 use crate::metrics::answer::{Answer, Answers, Content, Instances, NodeTimes, SampleTimes};
 use crate::metrics::dropped::{DropCause, Dropped};
@@ -124,7 +125,9 @@ impl Reader {
                 Resource::Memory | Resource::Disk => SignedDuration::ZERO,
             },
         };
-        let column = self.column(subject, before, body, |value| amount(resource, value))?;
+        let column = self.column(subject, before, body, |_, value| {
+            Some(amount(resource, value))
+        })?;
         let mut usage = UsageSample::default();
         usage.nodes[resource] = Arc::new(column.values);
         Ok(part(usage, column.dropped, column.warning))
@@ -136,7 +139,9 @@ impl Reader {
             resource: Resource::DiskIo,
             window: self.window,
         };
-        let thousandths = |value| finite(value).map(|share| Amount::from_f64(share * 1000.0));
+        let thousandths = |_: &Labels<'_>, value| {
+            Some(finite(value).map(|share| Amount::from_f64(share * 1000.0)))
+        };
         let column = self.column(subject, before, body, thousandths)?;
         let usage = UsageSample {
             io_pressure: Arc::new(column.values),
@@ -145,13 +150,14 @@ impl Reader {
         Ok(part(usage, column.dropped, column.warning))
     }
 
-    /// One value for each node, dated as the measurements of the subject's resource are.
+    /// One value for each node, dated as the measurements of the subject's resource are, of the series that have an
+    /// amount.
     fn column(
         &self,
         subject: Subject,
         before: &Answers,
         body: &[u8],
-        amount: impl Fn(Option<f64>) -> Result<Amount, DropCause>,
+        amount: impl Fn(&Labels<'_>, Option<f64>) -> Option<Result<Amount, DropCause>>,
     ) -> Result<Column, MetricsError> {
         let Subject { resource, window } = subject;
         let addresses = self.addresses.load();
@@ -160,7 +166,10 @@ impl Reader {
         let mut dropped = Dropped::default();
         let mut candidates: HashMap<Arc<str>, Vec<Candidate>> = HashMap::new();
         let warning = answer::read(body, |labels, value| {
-            let taken = amount(value).and_then(|value| {
+            let Some(amount) = amount(labels, value) else {
+                return;
+            };
+            let taken = amount.and_then(|value| {
                 let node = names.of(labels).ok_or(DropCause::Unnamed)?;
                 let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
                 let (node, times) = dated.ok_or(DropCause::Undated)?;
@@ -197,16 +206,29 @@ impl Reader {
         })
     }
 
+    /// The capacities of the nodes' networks, with the use of what they are the capacities of where that is told.
     fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
+        let subject = Subject {
+            resource: Resource::NetworkIo,
+            window: self.window,
+        };
+        let rated = self.column(subject, before, body, |labels, value| {
+            let is_use = labels.get(PART) == Some(USE);
+            is_use.then(|| amount(Resource::NetworkIo, value))
+        })?;
         let addresses = self.addresses.load();
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let mut collected = Largest::default();
         let warning = answer::read(body, |labels, value| {
+            if labels.get(PART).is_some() {
+                return;
+            }
             let node = names.of(labels).map(Arc::from);
             collected.take(node, amount(Resource::NetworkIo, value));
         })?;
         let usage = UsageSample {
             network_capacity: Arc::new(collected.values),
+            rated_network: Arc::new(rated.values),
             ..UsageSample::default()
         };
         Ok(part(usage, collected.dropped, warning))

@@ -2,7 +2,7 @@
 //! under `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::metrics::api_call::{self, Answer, Bounds, LongAnswers};
 use crate::metrics::aside::aside;
 use crate::metrics::error::MetricsError;
+use crate::metrics::resource_metrics::ResourceMetrics;
 use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_core::scaling::signal::ObjectReference;
 use evenkeel_kubernetes::excerpt::{OF_VALUE, excerpt};
@@ -20,6 +21,10 @@ use evenkeel_kubernetes::metric_query::{CustomNames, QueryError, ServedMetric};
 
 /// The versions of `custom.metrics.k8s.io` that are understood, the newer first.
 const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
+
+/// Where the usage of containers is asked for, in whatever version it is served.
+static USAGE: LazyLock<String> =
+    LazyLock::new(|| format!("/apis/{}/", Kind::PodMetrics.api_version()));
 
 /// The time for which the names of a cluster are taken for known, as the HPA controller does.
 const NAMES_HOLD: SignedDuration = SignedDuration::from_mins(10);
@@ -32,6 +37,7 @@ const LONG_AT_ONCE: usize = 4;
 pub struct ServedSource {
     client: kube::Client,
     bounds: Bounds,
+    usage: ResourceMetrics,
     long: LongAnswers,
     names: Mutex<Names>,
 }
@@ -52,6 +58,7 @@ impl ServedSource {
     #[must_use]
     pub fn new(client: kube::Client, bounds: Bounds) -> Self {
         Self {
+            usage: ResourceMetrics::new(client.clone(), bounds),
             client,
             bounds,
             long: LongAnswers::at_once(LONG_AT_ONCE),
@@ -120,7 +127,11 @@ impl ServedSource {
     }
 
     async fn get(&self, path: &str) -> Result<Answer, MetricsError> {
-        api_call::get_among(&self.client, path, self.bounds, Some(&self.long)).await
+        let long = Some(&self.long);
+        match path.strip_prefix(&*USAGE) {
+            Some(path) => self.usage.get_among(path, long).await,
+            None => api_call::get_among(&self.client, path, self.bounds, long).await,
+        }
     }
 
     /// What the API server tells of itself. Its answers are for whoever asks, not for the status of an

@@ -28,8 +28,11 @@ const LONGEST_PAUSE: u32 = 20;
 pub(super) struct Check {
     pub(super) cluster: ClusterState,
     pub(super) client: Client,
-    pub(super) prometheus: Arc<PrometheusSource>,
+    /// Whose series are searched for advice, where it is the source.
+    pub(super) prometheus: Option<Arc<PrometheusSource>>,
     pub(super) metrics: Metrics,
+    /// The age up to which measurements are fresh.
+    pub(super) max_age: SignedDuration,
 }
 
 /// When to look again.
@@ -61,7 +64,8 @@ impl Check {
             let names = self.cluster.node_names();
             let names: BTreeSet<&str> = names.iter().map(|name| &**name).collect();
             let now = self.cluster.now();
-            let shown = self_check::compare(&names, &round);
+            let mut shown = self_check::compare(&names, &round);
+            shown.extend(self_check::clocks(&round, now, self.max_age));
             if !agenda.is_due(now, &shown) {
                 continue;
             }
@@ -78,11 +82,12 @@ impl Check {
     /// What would have the unmeasured nodes measured, by the labels of series that are there.
     async fn advice(&self, shown: &[Finding], round: &Round) -> Option<Finding> {
         let unmeasured = |finding: &Finding| matches!(finding, Finding::Unmeasured { .. });
+        let prometheus = self.prometheus.as_ref()?;
         if !shown.iter().any(unmeasured) {
             return None;
         }
         let advice = async {
-            let series = self.prometheus.probe().await?;
+            let series = prometheus.probe().await?;
             let nodes = Api::<Node>::all(self.client.clone());
             let nodes = nodes.list(&kube::api::ListParams::default()).await?;
             let nodes: Vec<NodeIdentity> = nodes.items.iter().map(identity).collect();

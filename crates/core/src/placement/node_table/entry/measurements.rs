@@ -48,7 +48,11 @@ impl NodeEntry {
     }
 
     /// The same of the node's I/O pressure.
-    pub(in super::super) fn measure_io_pressure(&mut self, new: Option<Measurement>, now: Timestamp) {
+    pub(in super::super) fn measure_io_pressure(
+        &mut self,
+        new: Option<Measurement>,
+        now: Timestamp,
+    ) {
         renew(&mut self.io_pressure, new, now);
     }
 
@@ -75,7 +79,11 @@ impl NodeEntry {
     }
 
     /// The next time at which one of the measurements grows stale, or is kept no longer.
-    pub(in super::super) fn unchanged_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
+    pub(in super::super) fn unchanged_until(
+        &self,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let measured = self
             .measured
             .iter()
@@ -96,7 +104,12 @@ impl NodeEntry {
         })
     }
 
-    pub(super) fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
+    pub(super) fn freshness(
+        &self,
+        resource: Resource,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Freshness {
         match self.measured[resource] {
             None => Freshness::Absent,
             Some(measured) if is_fresh(&measured, settings.max_age_of(resource), now) => {
