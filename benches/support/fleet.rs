@@ -9,6 +9,7 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::pod::Pod;
@@ -164,7 +165,8 @@ pub(crate) fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
     }
     for number in 0..SERVICES.min(pods) {
         let deployment = Owner::new("apps/v1", "Deployment", &service_name(number));
-        cluster.apply_owner(Kind::ReplicaSet, &set_uid(number), Some(deployment));
+        let set = ControllerKey::new(NAMESPACE, &set_uid(number));
+        cluster.apply_owner(Kind::ReplicaSet, &set, Some(deployment));
         cluster.apply_scaling_object(ScalingObject::Autoscaler(Arc::new(autoscaler(number))));
     }
     for number in 0..pods {

@@ -18,6 +18,7 @@ use super::owners::Owner;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::placement::usage_history::UsageHistory;
 use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::demand::{Demand, DemandSource};
 use evenkeel_kubernetes::meta::OwnerReference;
 use evenkeel_kubernetes::pod::Pod;
@@ -59,8 +60,7 @@ pub(crate) struct History(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// By the UID of the controller.
-    groups: Mutex<Map<Box<str>, Group>>,
+    groups: Mutex<Map<ControllerKey, Group>>,
     /// Held by whoever feeds it, and nobody else.
     kept: Mutex<Map<WorkloadKey, UsageHistory>>,
     usual: ArcSwap<Usual>,
@@ -76,24 +76,22 @@ impl History {
             .sources
             .map(|source| source != DemandSource::Requests);
         let runs = pod.spec.node_name.is_some() && !pod.is_finished();
-        if controller.uid.is_empty() || !runs || !learnt.values().contains(&true) {
+        let key = ControllerKey::of_reference(pod.namespace(), controller);
+        let Some(key) = key.filter(|_| runs && learnt.values().contains(&true)) else {
             return;
-        }
+        };
         let mut groups = locked(&self.0.groups);
-        if !groups.contains_key(controller.uid.as_str()) {
-            groups.insert(controller.uid.as_str().into(), Group::of(pod, controller));
-        }
-        if let Some(group) = groups.get_mut(controller.uid.as_str()) {
-            let known = group.members.iter_mut().find(|member| member.name == *name);
-            if let Some(member) = known {
-                member.learnt = learnt;
-            } else if group.members.len() < NAMES {
-                group.members.push(Member {
-                    name: name.clone(),
-                    learnt,
-                    misses: 0,
-                });
-            }
+        let group = groups.entry(key);
+        let group = group.or_insert_with(|| Group::of(pod, controller));
+        let known = group.members.iter_mut().find(|member| member.name == *name);
+        if let Some(member) = known {
+            member.learnt = learnt;
+        } else if group.members.len() < NAMES {
+            group.members.push(Member {
+                name: name.clone(),
+                learnt,
+                misses: 0,
+            });
         }
     }
 
@@ -102,26 +100,26 @@ impl History {
     pub(crate) fn feed(
         &self,
         round: &UsageSample,
-        resolve: impl Fn(&OwnerReference) -> Owner,
+        resolve: impl Fn(&str, &OwnerReference) -> Owner,
         counts: impl Fn(&str) -> bool,
         now: Timestamp,
     ) {
         let mut kept = locked(&self.0.kept);
-        let controllers: Vec<Box<str>> = locked(&self.0.groups).keys().cloned().collect();
+        let controllers: Vec<ControllerKey> = locked(&self.0.groups).keys().cloned().collect();
         for some in controllers.chunks(AT_ONCE) {
             let mut groups = locked(&self.0.groups);
-            for uid in some {
-                let Some(group) = groups.get_mut(uid) else {
+            for controller in some {
+                let Some(group) = groups.get_mut(controller) else {
                     continue;
                 };
                 let used = group.take_turn(round);
                 if counts(&group.namespace) && !used.is_empty() {
-                    let owner = resolve(&group.controller);
+                    let owner = resolve(&group.namespace, &group.controller);
                     let workload = WorkloadKey::of(&group.namespace, &owner);
                     add(&mut kept, workload, &used, now);
                 }
                 if group.members.is_empty() {
-                    groups.remove(uid);
+                    groups.remove(controller);
                 }
             }
         }
@@ -236,12 +234,12 @@ mod tests {
         round
     }
 
-    fn deployment(_: &OwnerReference) -> Owner {
+    fn deployment(_: &str, _: &OwnerReference) -> Owner {
         Owner::new("apps/v1", "Deployment", "web")
     }
 
     fn usual(history: &History) -> Resources<Option<u64>> {
-        let workload = WorkloadKey::of("shop", &deployment(&OwnerReference::default()));
+        let workload = WorkloadKey::of("shop", &deployment("shop", &OwnerReference::default()));
         history.usual(&workload).map(|part| part.map(Amount::get))
     }
 
@@ -331,7 +329,12 @@ mod tests {
                 &json!({"containers": []}),
             );
         }
-        assert_eq!(locked(&history.0.groups)["rs"].members.len(), NAMES);
+        assert_eq!(
+            locked(&history.0.groups)[&ControllerKey::new("shop", "rs")]
+                .members
+                .len(),
+            NAMES
+        );
         let mut kept = Map::default();
         for number in 0..WORKLOADS + 10 {
             let owner = Owner::new("apps/v1", "Deployment", &number.to_string());
@@ -339,5 +342,23 @@ mod tests {
             add(&mut kept, WorkloadKey::of("shop", &owner), &used, at(0));
         }
         assert_eq!(kept.len(), WORKLOADS);
+    }
+
+    /// The harm: where the stranger came first, what the Pods of the controller used was counted for its namespace.
+    #[test]
+    fn a_uid_of_another_namespaces_controller_keeps_its_usage_apart() {
+        let history = History::default();
+        let mut forged = pod("forged", &json!({"containers": []}));
+        forged.metadata.namespace = Some("evil".to_owned());
+        let name = PodName::new("evil", "forged");
+        history.apply(&forged, &name, &demand(&forged, false));
+        apply(&history, "a", &json!({"containers": []}));
+        let mut sample = round(&[("a", 200)]);
+        let used = Resources::new([Some(Amount::new(9000)); 5]);
+        sample.insert_pod(&name, &used);
+        for second in 0..12 {
+            history.feed(&sample, deployment, |_| true, at(second * 15));
+        }
+        assert_eq!(usual(&history)[Resource::Cpu], Some(207));
     }
 }

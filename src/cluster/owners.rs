@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::{Kind, foreign_group};
 use evenkeel_kubernetes::meta::OwnerReference;
 
@@ -44,53 +45,55 @@ impl From<&OwnerReference> for Owner {
     }
 }
 
-/// The owners of ReplicaSets and Jobs by UID.
+/// The owners of ReplicaSets and Jobs.
 #[derive(Debug, Default)]
 pub struct Owners {
-    replica_sets: HashMap<Box<str>, Owner, RandomState>,
-    jobs: HashMap<Box<str>, Owner, RandomState>,
+    replica_sets: HashMap<ControllerKey, Owner, RandomState>,
+    jobs: HashMap<ControllerKey, Owner, RandomState>,
 }
 
 impl Owners {
     /// Takes an object with what owns it; one without an owner is the end of its chain.
-    pub fn apply(&mut self, kind: Kind, uid: &str, owner: Option<Owner>) {
+    pub fn apply(&mut self, kind: Kind, key: &ControllerKey, owner: Option<Owner>) {
         match (self.of(kind), owner) {
             (Some(owners), Some(owner)) => {
-                owners.insert(uid.into(), owner);
+                owners.insert(key.clone(), owner);
             }
             (Some(owners), None) => {
-                owners.remove(uid);
+                owners.remove(key);
             }
             (None, _) => {}
         }
     }
 
     /// Forgets a ReplicaSet or a Job.
-    pub fn remove(&mut self, kind: Kind, uid: &str) {
+    pub fn remove(&mut self, kind: Kind, key: &ControllerKey) {
         if let Some(owners) = self.of(kind) {
-            owners.remove(uid);
+            owners.remove(key);
         }
     }
 
     /// Keeps only these objects of a kind.
-    pub fn retain(&mut self, kind: Kind, keep: &impl Fn(&str) -> bool) {
+    pub fn retain(&mut self, kind: Kind, keep: &impl Fn(&ControllerKey) -> bool) {
         if let Some(owners) = self.of(kind) {
-            owners.retain(|uid, _| keep(uid));
+            owners.retain(|key, _| keep(key));
         }
     }
 
-    /// The end of the chain that starts with a Pod's controller.
+    /// The end of the chain that starts with the controller of a Pod in a namespace.
     #[must_use]
-    pub fn resolve(&self, reference: &OwnerReference) -> Owner {
-        let known = match reference.kind.as_str() {
-            "ReplicaSet" => self.replica_sets.get(reference.uid.as_str()),
-            "Job" => self.jobs.get(reference.uid.as_str()),
+    pub fn resolve(&self, namespace: &str, reference: &OwnerReference) -> Owner {
+        let owners = match reference.kind.as_str() {
+            "ReplicaSet" => Some(&self.replica_sets),
+            "Job" => Some(&self.jobs),
             _ => None,
         };
+        let known = owners
+            .and_then(|owners| owners.get(&ControllerKey::of_reference(namespace, reference)?));
         known.cloned().unwrap_or_else(|| reference.into())
     }
 
-    fn of(&mut self, kind: Kind) -> Option<&mut HashMap<Box<str>, Owner, RandomState>> {
+    fn of(&mut self, kind: Kind) -> Option<&mut HashMap<ControllerKey, Owner, RandomState>> {
         match kind {
             Kind::ReplicaSet => Some(&mut self.replica_sets),
             Kind::Job => Some(&mut self.jobs),

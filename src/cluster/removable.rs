@@ -4,11 +4,14 @@
 //! Where no costs of deletion are given, only Pods are kept that carry one of Evenkeel's, to be taken
 //! away. Otherwise Pods of one ReplicaSet share labels and constraints, which are the larger part.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::plan::deletion_cost::NodeLabels;
 use evenkeel_kubernetes::pod::Pod;
@@ -23,8 +26,8 @@ pub(super) struct RemovablePods {
     keeps_all: bool,
     pods: Map<Arc<str>, Arc<RemovablePod>>,
     namespaces: Map<Box<str>, Uids>,
-    /// By the UIDs of ReplicaSets.
-    sets: Map<Box<str>, Uids>,
+    /// By ReplicaSet.
+    sets: Map<ControllerKey, Uids>,
     /// Those that carry anything of Evenkeel's.
     marked: Uids,
     nodes: Arc<NodeLabels>,
@@ -60,7 +63,7 @@ impl RemovablePods {
         let uid = Arc::clone(&seen.uid);
         seen.node = seen.node.map(|node| self.intern(node));
         if let Some(set) = &seen.common.replica_set {
-            let members = self.sets.entry(set.uid.as_str().into()).or_default();
+            let members = self.sets.entry(set.key.clone()).or_default();
             let other = members.first().and_then(|other| self.pods.get(other));
             members.insert(Arc::clone(&uid));
             if let Some(other) = other {
@@ -81,9 +84,9 @@ impl RemovablePods {
             return;
         };
         self.marked.remove(uid);
-        leave(&mut self.namespaces, &gone.common.namespace, uid);
+        leave(&mut self.namespaces, &*gone.common.namespace, uid);
         if let Some(set) = &gone.common.replica_set {
-            leave(&mut self.sets, &set.uid, uid);
+            leave(&mut self.sets, &set.key, uid);
         }
     }
 
@@ -123,8 +126,8 @@ impl RemovablePods {
     }
 
     /// The Pods of a ReplicaSet.
-    pub(super) fn of_set(&self, uid: &str) -> Vec<Arc<RemovablePod>> {
-        self.all(self.sets.get(uid))
+    pub(super) fn of_set(&self, set: &ControllerKey) -> Vec<Arc<RemovablePod>> {
+        self.all(self.sets.get(set))
     }
 
     /// The Pods that carry anything of Evenkeel's.
@@ -152,7 +155,11 @@ impl RemovablePods {
 }
 
 /// Takes a Pod out of a group, and the group away with its last.
-fn leave(groups: &mut Map<Box<str>, Uids>, group: &str, uid: &str) {
+fn leave<K, Q>(groups: &mut Map<K, Uids>, group: &Q, uid: &str)
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: Eq + Hash + ?Sized,
+{
     if let Some(members) = groups.get_mut(group) {
         members.remove(uid);
         if members.is_empty() {
@@ -187,7 +194,10 @@ mod tests {
             pods.apply(&pod("p", &json!(null)));
             pods.apply(&pod("q", &json!("-1 balance")));
             assert_eq!(names(&pods.within("shop")), known);
-            assert_eq!(names(&pods.of_set("set")), known);
+            assert_eq!(
+                names(&pods.of_set(&ControllerKey::new("shop", "set"))),
+                known
+            );
             assert_eq!(names(&pods.marked()), ["q"]);
             pods.apply(&pod("q", &json!(null)));
             assert_eq!(names(&pods.marked()), Vec::<String>::new());
@@ -203,5 +213,16 @@ mod tests {
         pods.apply(&pod("q", &json!(null)));
         let [one, other] = ["p", "q"].map(|uid| pods.get(uid).unwrap().common.clone());
         assert!(Arc::ptr_eq(&one, &other));
+    }
+
+    #[test]
+    fn a_uid_of_another_namespaces_replica_set_leads_to_none_of_its_pods() {
+        let mut pods = RemovablePods::new(true);
+        let mut forged = pod("forged", &json!(null));
+        forged.metadata.namespace = Some("evil".to_owned());
+        pods.apply(&forged);
+        pods.apply(&pod("own", &json!(null)));
+        let set = pods.of_set(&ControllerKey::new("shop", "set"));
+        assert_eq!(set.iter().map(|pod| &*pod.uid).collect::<Vec<_>>(), ["own"]);
     }
 }

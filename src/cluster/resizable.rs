@@ -11,6 +11,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use evenkeel_kubernetes::annotations::RESIZED;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
@@ -20,8 +21,7 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 #[derive(Debug, Default)]
 pub(super) struct ResizablePods {
     pods: Map<Arc<str>, Arc<ResizablePod>>,
-    /// By the UIDs of controllers.
-    controllers: Map<Arc<str>, BTreeSet<Arc<str>>>,
+    controllers: Map<ControllerKey, BTreeSet<Arc<str>>>,
     /// Those that carry a record of a resize.
     resized: BTreeSet<Arc<str>>,
     /// The namespaces that have been seen, and whether they have opted in.
@@ -51,7 +51,7 @@ impl ResizablePods {
         };
         let uid = Arc::clone(&seen.uid);
         if let Some(controller) = &seen.controller {
-            let members = self.controllers.entry(Arc::clone(controller)).or_default();
+            let members = self.controllers.entry(controller.clone()).or_default();
             members.insert(Arc::clone(&uid));
         }
         if seen.is_resized() {
@@ -120,7 +120,7 @@ impl ResizablePods {
     }
 
     /// The Pods of a controller.
-    pub(super) fn of(&self, controller: &str) -> Vec<Arc<ResizablePod>> {
+    pub(super) fn of(&self, controller: &ControllerKey) -> Vec<Arc<ResizablePod>> {
         self.all(self.controllers.get(controller))
     }
 
@@ -161,6 +161,10 @@ mod tests {
         .unwrap()
     }
 
+    fn set() -> ControllerKey {
+        ControllerKey::new("shop", "set")
+    }
+
     fn names(pods: &[Arc<ResizablePod>]) -> Vec<&str> {
         pods.iter().map(|pod| &*pod.name).collect()
     }
@@ -170,12 +174,12 @@ mod tests {
         let mut pods = ResizablePods::default();
         pods.apply(&pod("p", false));
         pods.apply(&pod("q", true));
-        assert_eq!(names(&pods.of("set")), ["p", "q"]);
+        assert_eq!(names(&pods.of(&set())), ["p", "q"]);
         pods.opt("shop", false);
-        assert_eq!(names(&pods.of("set")), ["q"]);
+        assert_eq!(names(&pods.of(&set())), ["q"]);
         assert_eq!(names(&pods.resized()), ["q"]);
         pods.apply(&pod("p", false));
-        assert_eq!(names(&pods.of("set")), ["q"]);
+        assert_eq!(names(&pods.of(&set())), ["q"]);
         pods.apply(&pod("q", false));
         assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
     }
@@ -189,7 +193,7 @@ mod tests {
             "kubectl-annotate",
         );
         pods.apply(&forged);
-        assert_eq!((pods.of("set").len(), pods.resized().len()), (1, 0));
+        assert_eq!((pods.of(&set()).len(), pods.resized().len()), (1, 0));
         pods.opt("shop", false);
         pods.apply(&forged);
         assert!(pods.pods.is_empty(), "{pods:?}");
@@ -219,5 +223,15 @@ mod tests {
         pods.forget_namespace("shop");
         pods.unlisted("shop");
         assert!(pods.take_unlisted().is_empty());
+    }
+
+    #[test]
+    fn a_uid_of_another_namespaces_controller_leads_to_none_of_its_pods() {
+        let mut pods = ResizablePods::default();
+        let mut forged = pod("forged", false);
+        forged.metadata.namespace = Some("evil".to_owned());
+        pods.apply(&forged);
+        pods.apply(&pod("own", false));
+        assert_eq!(names(&pods.of(&set())), ["own"]);
     }
 }

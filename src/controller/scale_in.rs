@@ -20,6 +20,7 @@ use super::switch::Writes;
 use crate::cluster::ClusterState;
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::deletion_cost::Ground;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::deletion_cost::{
     self, Around, Chosen, Due, Rounds, Situation, Unchosen, choose, clear, count_to_mark, looks,
@@ -125,7 +126,7 @@ impl Costs {
         let Memory { rounds, held, .. } = memory;
         let is_free = |held: &mut Held| {
             let is_settled =
-                |set: &Arc<str>| rounds.is_settled(set, &self.cluster.removable_of(set));
+                |set: &ControllerKey| rounds.is_settled(set, &self.cluster.removable_of(set));
             has_waited(held.since, now) || held.replica_set.as_ref().is_none_or(is_settled)
         };
         Plan {
@@ -158,7 +159,7 @@ impl Costs {
                     }
                 }
                 Err(why) => {
-                    let replica_set = Arc::default();
+                    let replica_set = ControllerKey::default();
                     let coming = Coming {
                         scale_in,
                         replica_set,
@@ -173,7 +174,7 @@ impl Costs {
     }
 
     /// The one ReplicaSet of a workload.
-    fn replica_set(&self, scale_in: &ScaleIn) -> Result<Arc<str>, Unchosen> {
+    fn replica_set(&self, scale_in: &ScaleIn) -> Result<ControllerKey, Unchosen> {
         let mut controllers = self.cluster.controllers_of(&scale_in.target).into_iter();
         let set = controllers.next().ok_or(Unchosen::NoReplicaSet)?;
         if controllers.next().is_some() {
@@ -191,8 +192,8 @@ impl Costs {
         let of_marked = marked
             .iter()
             .filter_map(|pod| pod.common.replica_set.as_ref());
-        let of_marked = of_marked.map(|set| set.uid.as_str());
-        let sets: BTreeSet<String> = rounds.sets().chain(of_marked).map(str::to_owned).collect();
+        let of_marked = of_marked.map(|set| &set.key);
+        let sets: BTreeSet<ControllerKey> = rounds.sets().chain(of_marked).cloned().collect();
         let snapshot = self.cluster.snapshot();
         let mut writes = Vec::new();
         for set in sets {
@@ -317,7 +318,7 @@ impl Costs {
         now: Timestamp,
     ) -> Option<Write> {
         self.metrics.unbalanced_scale_in(why.reason());
-        let set = Arc::clone(&coming.replica_set);
+        let set = coming.replica_set.clone();
         hold(&mut memory.held, coming, false);
         let is_users = matches!(why, Unchosen::UsersCost(_) | Unchosen::Constraints);
         let pods = if is_users {
@@ -347,8 +348,8 @@ fn hold(held: &mut Vec<Held>, coming: Coming, waits: bool) {
 }
 
 /// The ReplicaSets with a choice that stands.
-fn names(rounds: &Rounds) -> Vec<String> {
-    rounds.sets().map(str::to_owned).collect()
+fn names(rounds: &Rounds) -> Vec<ControllerKey> {
+    rounds.sets().cloned().collect()
 }
 
 /// Keeps no more than so many writes, one of an object, and those that have just failed last.

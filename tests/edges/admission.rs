@@ -20,6 +20,7 @@ use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, ungated, unused};
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::demand::{self, DemandSource};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
@@ -534,7 +535,8 @@ async fn what_the_pods_of_a_workload_have_used_is_the_demand_of_new_ones() {
     let next = review["request"]["object"]["metadata"]["ownerReferences"][0]["uid"].clone();
     for replica_set in ["rs-1", next.as_str().unwrap()] {
         let owner = Owner::new("apps/v1", "Deployment", "web");
-        cluster.apply_owner(Kind::ReplicaSet, replica_set, Some(owner));
+        let replica_set = ControllerKey::new(NAMESPACE, replica_set);
+        cluster.apply_owner(Kind::ReplicaSet, &replica_set, Some(owner));
     }
     let now = clock::now();
     let pod = serde_json::from_value(running("web-1-a", "rs-1")).unwrap();

@@ -15,6 +15,7 @@ mod behavior_text;
 pub mod bounds_annotation;
 pub mod capacities;
 pub mod condition;
+pub mod controller_key;
 pub mod cron_hpa;
 pub mod custom_kind;
 pub mod custom_resources;

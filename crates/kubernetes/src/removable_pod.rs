@@ -9,6 +9,7 @@ use std::sync::Arc;
 use evenkeel_core::placement::deletion_cost::Ground;
 
 use crate::annotations::{DELETION_COST, POD_DELETION_COST};
+use crate::controller_key::ControllerKey;
 use crate::kinds::foreign_group;
 use crate::meta::{AllLabels, Annotations, Meta};
 use crate::pod::{Phase, Pod, TopologySpread};
@@ -48,7 +49,7 @@ pub struct Common {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaSetName {
     pub name: String,
-    pub uid: String,
+    pub key: ControllerKey,
 }
 
 /// The annotations of a Pod about the cost of its deletion.
@@ -127,7 +128,7 @@ impl RemovablePod {
             namespace: pod.namespace().to_owned(),
             replica_set: controller.map(|owner| ReplicaSetName {
                 name: owner.name.clone(),
-                uid: owner.uid.clone(),
+                key: ControllerKey::new(pod.namespace(), &owner.uid),
             }),
             labels: pod.labels.clone(),
             spread: pod.spec.topology_spread_constraints.clone(),

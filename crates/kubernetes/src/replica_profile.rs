@@ -55,7 +55,9 @@ impl ReplicaProfile {
     #[must_use]
     pub fn belongs_to(&self, owner: &Meta) -> bool {
         let controller = self.metadata.controller();
-        controller.is_some_and(|controller| owner.uid.as_deref() == Some(controller.uid.as_str()))
+        let is_it = |uid: &str| owner.uid.as_deref() == Some(uid);
+        owner.namespace == self.metadata.namespace
+            && controller.is_some_and(|controller| is_it(&controller.uid))
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::annotations::RESIZED;
+use crate::controller_key::ControllerKey;
 use crate::meta::Meta;
 use crate::pod::{Container, ContainerStatus, Phase, Pod, ResourceRequirements};
 use crate::qos_class::QosClass;
@@ -31,8 +32,8 @@ pub struct ResizablePod {
     pub uid: Arc<str>,
     pub resource_version: Box<str>,
     pub node: Option<Arc<str>>,
-    /// The UID of its controller.
-    pub controller: Option<Arc<str>>,
+    /// Its controller.
+    pub controller: Option<ControllerKey>,
     /// True where it has annotations at all, to which one may be added.
     pub is_annotated: bool,
     /// True where an annotation asks to leave the Pod alone.
@@ -143,7 +144,9 @@ impl ResizablePod {
             uid: pod.uid().into(),
             resource_version: metadata.resource_version.as_deref().unwrap_or("").into(),
             node: pod.spec.node_name.as_deref().map(Arc::from),
-            controller: metadata.controller().map(|owner| owner.uid.as_str().into()),
+            controller: metadata
+                .controller()
+                .and_then(|owner| ControllerKey::of_reference(pod.namespace(), owner)),
             is_annotated: metadata.annotations.is_there,
             is_skipped: pod.is_skipped(),
             record: metadata

@@ -12,6 +12,7 @@ use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::foreign_group;
 use evenkeel_kubernetes::meta::OwnerReference;
 use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
@@ -73,8 +74,8 @@ struct Group {
 /// The facts about a workload that its Pods tell.
 #[derive(Debug, Default)]
 struct Entry {
-    /// The UIDs of its controllers.
-    groups: Vec<Arc<str>>,
+    /// Its controllers.
+    groups: Vec<ControllerKey>,
     times: StartTimes,
     /// True where there is such an object: its times then outlast its last Pod.
     exists: bool,
@@ -83,13 +84,12 @@ struct Entry {
 /// All Pods that something could scale.
 #[derive(Debug, Default)]
 pub(crate) struct PodIndex {
-    /// The controller's UID and the name, by the Pod's UID.
-    places: Map<Arc<str>, (Arc<str>, PodName)>,
-    /// By the controller's UID.
-    groups: Map<Arc<str>, Group>,
+    /// The controller and the name, by the Pod's UID.
+    places: Map<Arc<str>, (ControllerKey, PodName)>,
+    groups: Map<ControllerKey, Group>,
     workloads: Map<WorkloadKey, Entry>,
-    /// The owners of ReplicaSets by UID.
-    owners: Map<Box<str>, Owner>,
+    /// The owners of ReplicaSets.
+    owners: Map<ControllerKey, Owner>,
 }
 
 impl Record {
@@ -106,26 +106,26 @@ impl PodIndex {
     /// Takes a Pod as it now is; one that has ended or that nothing scales is left out.
     pub(crate) fn apply(&mut self, pod: &Pod, name: PodName) {
         let uid = pod.uid();
-        let controller = pod
-            .metadata
-            .controller()
-            .filter(|controller| !controller.uid.is_empty() && !is_unscaled(controller));
-        let Some(controller) = controller.filter(|_| !pod.is_finished()) else {
+        let controller = pod.metadata.controller();
+        let controller = controller.filter(|one| !is_unscaled(one) && !pod.is_finished());
+        let key = controller.and_then(|one| ControllerKey::of_reference(name.namespace(), one));
+        let Some((controller, key)) = controller.zip(key) else {
             return self.remove(uid);
         };
         let mut record = Record::of(pod);
         let ready = record.facts.is_ready();
-        let becomes_ready = if let Some(known) = self.known(uid, &controller.uid) {
+        let becomes_ready = if let Some(known) = self.known(uid, &key) {
             let was_ready = known.was_ready;
             record.was_ready |= was_ready;
             *known = record;
             ready && !was_ready
         } else {
-            self.insert(uid, controller, name, record);
+            let own = WorkloadKey::of(name.namespace(), &Owner::from(controller));
+            self.insert(uid, (&key, own), name, record);
             ready
         };
         if becomes_ready && let Some(start) = start_time(pod) {
-            let group = self.groups.get(controller.uid.as_str());
+            let group = self.groups.get(&key);
             let entry = group.and_then(|group| self.workloads.get_mut(&group.workload));
             if let Some(entry) = entry {
                 entry.times.push(start);
@@ -159,35 +159,35 @@ impl PodIndex {
     }
 
     /// Takes a ReplicaSet with what owns it.
-    pub(crate) fn apply_owner(&mut self, uid: &str, owner: Option<Owner>) {
+    pub(crate) fn apply_owner(&mut self, set: &ControllerKey, owner: Option<Owner>) {
         match owner {
-            Some(owner) => self.owners.insert(uid.into(), owner),
-            None => self.owners.remove(uid),
+            Some(owner) => self.owners.insert(set.clone(), owner),
+            None => self.owners.remove(set),
         };
-        let Some(group) = self.groups.get_mut(uid) else {
+        let Some(group) = self.groups.get_mut(set) else {
             return;
         };
-        let workload = behind(&group.own, self.owners.get(uid));
+        let workload = behind(&group.own, self.owners.get(set));
         if group.workload == workload {
             return;
         }
         let before = std::mem::replace(&mut group.workload, workload.clone());
-        let times = self.unlink(uid, &before);
+        let times = self.unlink(set, &before);
         let entry = self.workloads.entry(workload).or_default();
-        entry.groups.push(uid.into());
+        entry.groups.push(set.clone());
         if let Some(times) = times {
             entry.times.append(&times);
         }
     }
 
     /// Forgets a ReplicaSet; its Pods follow by themselves.
-    pub(crate) fn remove_owner(&mut self, uid: &str) {
-        self.owners.remove(uid);
+    pub(crate) fn remove_owner(&mut self, set: &ControllerKey) {
+        self.owners.remove(set);
     }
 
     /// Keeps only these ReplicaSets.
-    pub(crate) fn retain_owners(&mut self, keep: impl Fn(&str) -> bool) {
-        self.owners.retain(|uid, _| keep(uid));
+    pub(crate) fn retain_owners(&mut self, keep: impl Fn(&ControllerKey) -> bool) {
+        self.owners.retain(|set, _| keep(set));
     }
 
     /// A workload exists: what is known by its Pods outlasts them.
@@ -210,7 +210,7 @@ impl PodIndex {
         let Some(entry) = self.workloads.get(workload) else {
             return Pods::default();
         };
-        let groups = entry.groups.iter().filter_map(|uid| self.groups.get(uid));
+        let groups = entry.groups.iter().filter_map(|set| self.groups.get(set));
         let members = groups.flat_map(|group| &group.members);
         Pods {
             members: members
@@ -220,8 +220,8 @@ impl PodIndex {
         }
     }
 
-    /// The UIDs of the controllers of a workload's Pods.
-    pub(super) fn controllers_of(&self, workload: &WorkloadKey) -> Vec<Arc<str>> {
+    /// The controllers of a workload's Pods.
+    pub(super) fn controllers_of(&self, workload: &WorkloadKey) -> Vec<ControllerKey> {
         let entry = self.workloads.get(workload);
         entry.map(|entry| entry.groups.clone()).unwrap_or_default()
     }
@@ -230,7 +230,7 @@ impl PodIndex {
     pub(super) fn living_controllers(&self, workload: &WorkloadKey) -> usize {
         let entry = self.workloads.get(workload);
         let groups = entry.into_iter().flat_map(|entry| &entry.groups);
-        let groups = groups.filter_map(|uid| self.groups.get(uid));
+        let groups = groups.filter_map(|set| self.groups.get(set));
         let is_there = |group: &&Group| {
             let mut members = group.members.values();
             members.any(|(_, record)| !record.facts.deleted)
@@ -245,51 +245,51 @@ impl PodIndex {
         pods && self.workloads.is_empty() && self.owners.is_empty()
     }
 
-    fn known(&mut self, uid: &str, controller: &str) -> Option<&mut Record> {
+    fn known(&mut self, uid: &str, controller: &ControllerKey) -> Option<&mut Record> {
         let (group, name) = self.places.get(uid)?;
-        if **group != *controller {
+        if group != controller {
             return None;
         }
         let (_, record) = self.groups.get_mut(group)?.members.get_mut(name)?;
         Some(record)
     }
 
-    fn insert(&mut self, uid: &str, controller: &OwnerReference, name: PodName, record: Record) {
+    fn insert(
+        &mut self,
+        uid: &str,
+        (controller, own): (&ControllerKey, WorkloadKey),
+        name: PodName,
+        record: Record,
+    ) {
         // Another controller may have adopted it.
         self.remove(uid);
         let uid: Arc<str> = uid.into();
-        let known = self.groups.get_key_value(controller.uid.as_str());
-        let group_uid = known.map_or_else(
-            || controller.uid.as_str().into(),
-            |(uid, _)| Arc::clone(uid),
-        );
-        let group = self
-            .groups
-            .entry(Arc::clone(&group_uid))
-            .or_insert_with(|| {
-                let own = WorkloadKey::of(name.namespace(), &Owner::from(controller));
-                let workload = behind(&own, self.owners.get(controller.uid.as_str()));
-                let entry = self.workloads.entry(workload.clone()).or_default();
-                entry.groups.push(Arc::clone(&group_uid));
-                Group {
-                    own,
-                    workload,
-                    members: Map::default(),
-                }
-            });
+        let known = self.groups.get_key_value(controller);
+        // The text of the key is kept once for all Pods of the controller.
+        let controller = known.map_or(controller, |(known, _)| known).clone();
+        let group = self.groups.entry(controller.clone()).or_insert_with(|| {
+            let workload = behind(&own, self.owners.get(&controller));
+            let entry = self.workloads.entry(workload.clone()).or_default();
+            entry.groups.push(controller.clone());
+            Group {
+                own,
+                workload,
+                members: Map::default(),
+            }
+        });
         let member = (Arc::clone(&uid), record);
         // Whoever had the name before has gone, though its end may not have been seen yet.
         if let Some((before, _)) = group.members.insert(name.clone(), member) {
             self.places.remove(&before);
         }
-        self.places.insert(uid, (group_uid, name));
+        self.places.insert(uid, (controller, name));
     }
 
     /// Parts a controller from its workload; gives the workload's times where that was all there
     /// was of it.
-    fn unlink(&mut self, controller: &str, workload: &WorkloadKey) -> Option<StartTimes> {
+    fn unlink(&mut self, controller: &ControllerKey, workload: &WorkloadKey) -> Option<StartTimes> {
         let entry = self.workloads.get_mut(workload)?;
-        entry.groups.retain(|uid| **uid != *controller);
+        entry.groups.retain(|other| other != controller);
         if entry.exists || !entry.groups.is_empty() {
             return None;
         }

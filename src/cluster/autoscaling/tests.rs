@@ -10,6 +10,7 @@ use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_kubernetes::capacities::Capacities;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
@@ -113,9 +114,14 @@ fn apply(state: &ClusterState, pod: Value) {
     state.apply_pod(&serde_json::from_value::<Pod>(pod).unwrap(), NOW);
 }
 
+/// The key of a ReplicaSet in the shop.
+fn set_key(replica_set: &str) -> ControllerKey {
+    ControllerKey::new("shop", &format!("uid-{replica_set}"))
+}
+
 fn owns(state: &ClusterState, replica_set: &str, deployment: Option<&str>) {
     let owner = deployment.map(|name| Owner::new("apps/v1", "Deployment", name));
-    state.apply_owner(Kind::ReplicaSet, &format!("uid-{replica_set}"), owner);
+    state.apply_owner(Kind::ReplicaSet, &set_key(replica_set), owner);
 }
 
 /// The only target.
@@ -395,7 +401,7 @@ fn a_list_removes_what_it_does_not_hold() {
     state.retain_scaling_object(Kind::StatefulSet, keep);
     state.retain_scaling_object(Kind::Deployment, keep);
     state.retain_pods(|uid| uid == "b", NOW);
-    state.retain_owners(Kind::ReplicaSet, |uid| uid == "uid-set-b");
+    state.retain_owners(Kind::ReplicaSet, |key| *key == set_key("set-b"));
     assert_eq!(scaled(&state), ["b", "b", "b"]);
     let targets = state.scaling_view().targets;
     let pods: Vec<_> = targets
@@ -545,12 +551,12 @@ fn the_index_forgets_everything_in_the_end() {
             index.apply(&read(value), PodName::new("shop", &uid));
         }
         index.apply_owner(
-            "uid-set-0",
+            &set_key("set-0"),
             Some(Owner::new("apps/v1", "Deployment", "web")),
         );
         index.retain(|uid| uid.ends_with('9'));
         index.remove(&format!("{round}-9"));
-        index.remove_owner("uid-set-0");
+        index.remove_owner(&set_key("set-0"));
         assert!(index.is_empty());
     }
 }
@@ -640,7 +646,7 @@ fn a_custom_resource_has_the_pods_that_name_it_and_those_of_its_replica_sets() {
     rollout(&state, "web", &direct);
     for replica_set in ["web-stable", "web-canary"] {
         let owner = Owner::new("argoproj.io/v1alpha1", "Rollout", "web");
-        state.apply_owner(Kind::ReplicaSet, &format!("uid-{replica_set}"), Some(owner));
+        state.apply_owner(Kind::ReplicaSet, &set_key(replica_set), Some(owner));
         let pod = pod(replica_set, replica_set, ("ReplicaSet", replica_set));
         apply(&state, of_group(pod, "apps/v1"));
     }
@@ -758,4 +764,33 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
         .collect();
     names.sort_unstable();
     assert_eq!(names, ["alone", "db", "web"]);
+}
+
+/// The harm: a Pod of another namespace whose owner reference carries the UID of a ReplicaSet joined the target of that,
+/// or took the target's own Pods to its own namespace where it came first.
+#[test]
+fn a_pod_that_names_the_uid_of_another_namespaces_controller_joins_nobody() {
+    for is_first in [true, false] {
+        let state = shop();
+        hpa(&state, "web", ("Deployment", "web"), &json!({}));
+        let mut forged = ready(pod("forged", "forged", ("ReplicaSet", "set")), 1000);
+        forged["metadata"]["namespace"] = json!("evil");
+        let own = ready(pod("own", "own", ("ReplicaSet", "set")), 9);
+        let [first, second] = if is_first {
+            [forged.clone(), own]
+        } else {
+            [own, forged.clone()]
+        };
+        apply(&state, first);
+        owns(&state, "set", Some("web"));
+        apply(&state, second);
+        assert_eq!(names(&state), ["own"], "forged first: {is_first}");
+        let web = one(&state).target;
+        assert_eq!(state.controllers_of(&web), [set_key("set")]);
+        let stranger: Pod = serde_json::from_value(forged).unwrap();
+        let named = state.workload(&stranger).unwrap();
+        assert_eq!(named.kind, "ReplicaSet", "the owner of another's is told");
+        state.remove_pod("forged", NOW);
+        assert_eq!(names(&state), ["own"]);
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{ScalingView, Store, WorkloadKey, WorkloadPods, key, within};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
 use evenkeel_kubernetes::kinds::Kind;
@@ -257,8 +258,8 @@ impl Store {
         })
     }
 
-    /// The UIDs of the controllers of a workload's Pods.
-    pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<Arc<str>> {
+    /// The controllers of a workload's Pods.
+    pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
         self.pods.controllers_of(&WorkloadKey::of_target(workload))
     }
 

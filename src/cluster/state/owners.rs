@@ -2,28 +2,29 @@
 
 use super::ClusterState;
 use crate::cluster::owners::Owner;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::pod::Pod;
 
 impl ClusterState {
     /// Takes a ReplicaSet or a Job with what owns it.
-    pub fn apply_owner(&self, kind: Kind, uid: &str, owner: Option<Owner>) {
+    pub fn apply_owner(&self, kind: Kind, key: &ControllerKey, owner: Option<Owner>) {
         if kind == Kind::ReplicaSet {
-            self.scaling().pods.apply_owner(uid, owner.clone());
+            self.scaling().pods.apply_owner(key, owner.clone());
         }
-        self.change(|inner| inner.owners.apply(kind, uid, owner));
+        self.change(|inner| inner.owners.apply(kind, key, owner));
     }
 
     /// Forgets a ReplicaSet or a Job.
-    pub fn remove_owner(&self, kind: Kind, uid: &str) {
+    pub fn remove_owner(&self, kind: Kind, key: &ControllerKey) {
         if kind == Kind::ReplicaSet {
-            self.scaling().pods.remove_owner(uid);
+            self.scaling().pods.remove_owner(key);
         }
-        self.change(|inner| inner.owners.remove(kind, uid));
+        self.change(|inner| inner.owners.remove(kind, key));
     }
 
     /// Keeps only these ReplicaSets or Jobs, after a complete list.
-    pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
+    pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&ControllerKey) -> bool) {
         if kind == Kind::ReplicaSet {
             self.scaling().pods.retain_owners(&keep);
         }
@@ -36,6 +37,6 @@ impl ClusterState {
     pub fn workload(&self, pod: &Pod) -> Option<Owner> {
         pod.metadata
             .controller()
-            .map(|owner| self.lock().owners.resolve(owner))
+            .map(|owner| self.lock().owners.resolve(pod.namespace(), owner))
     }
 }

@@ -182,7 +182,8 @@ impl ClusterState {
         let mut by_workload: HashMap<WorkloadKey, Vec<Arc<Pod>>> = HashMap::new();
         for pod in pods {
             let controller = pod.metadata.controller();
-            let owner = controller.map(|controller| inner.owners.resolve(controller));
+            let owner =
+                controller.map(|controller| inner.owners.resolve(pod.namespace(), controller));
             let owner = owner.unwrap_or_else(|| Owner::new("v1", "Pod", pod.name()));
             let key = WorkloadKey::of(pod.namespace(), &owner);
             by_workload.entry(key).or_default().push(pod);
@@ -211,7 +212,7 @@ impl ClusterState {
         let Some(controller) = pod.metadata.controller() else {
             return false;
         };
-        let owner = self.lock().owners.resolve(controller);
+        let owner = self.lock().owners.resolve(namespace, controller);
         if targets.contains(&WorkloadKey::of(namespace, &owner)) {
             return true;
         }
@@ -383,6 +384,7 @@ mod tests {
     use evenkeel_clock as clock;
     use evenkeel_core::placement::node_table;
     use evenkeel_kubernetes::capacities::Capacities;
+    use evenkeel_kubernetes::controller_key::ControllerKey;
     use serde_json::{Value, json};
 
     use super::*;
@@ -429,7 +431,8 @@ mod tests {
         let other = pod("c", &owner("ReplicaSet", "api-7c5ddb8f4", "other"), false);
         let set = pod("d", &owner("StatefulSet", "web", "s"), false);
         let deployment = Owner::new("apps/v1", "Deployment", "web");
-        cluster.apply_owner(Kind::ReplicaSet, "known", Some(deployment));
+        let known = ControllerKey::new("shop", "known");
+        cluster.apply_owner(Kind::ReplicaSet, &known, Some(deployment));
         cluster.condition_written(true, now);
         assert!(
             !cluster.gives_gate("shop", &seen, now),

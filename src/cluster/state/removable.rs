@@ -4,6 +4,7 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::plan::deletion_cost::NodeLabels;
 use evenkeel_kubernetes::plan::scaling::TargetRef;
 use evenkeel_kubernetes::removable_pod::{Cost, RemovablePod};
@@ -12,15 +13,15 @@ use super::ClusterState;
 use crate::cluster::removable::RemovablePods;
 
 impl ClusterState {
-    /// The UIDs of the controllers of a workload's Pods: its ReplicaSets, or itself.
+    /// The controllers of a workload's Pods: its ReplicaSets, or itself.
     #[must_use]
-    pub fn controllers_of(&self, workload: &TargetRef) -> Vec<Arc<str>> {
+    pub fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
         self.scaling().controllers_of(workload)
     }
 
     /// The Pods of a ReplicaSet that may go.
     #[must_use]
-    pub fn removable_of(&self, replica_set: &str) -> Vec<Arc<RemovablePod>> {
+    pub fn removable_of(&self, replica_set: &ControllerKey) -> Vec<Arc<RemovablePod>> {
         self.removable().of_set(replica_set)
     }
 

@@ -7,6 +7,7 @@ use crate::cluster::owners::Owner;
 use evenkeel_core::placement::node_table::Near;
 use evenkeel_core::placement::usage::Measurement;
 use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::snapshot::{Blind, OptIn};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -383,19 +384,20 @@ fn the_workload_is_at_the_end_of_the_owner_chain() {
     let owner = |kind: &str, name: &str| Owner::new("", kind, name);
     let pod = pod_of("ReplicaSet", "rs");
     assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
-    state.apply_owner(Kind::ReplicaSet, "rs", Some(owner("Deployment", "web")));
+    let (set, job) = (ControllerKey::new("", "rs"), ControllerKey::new("", "job"));
+    state.apply_owner(Kind::ReplicaSet, &set, Some(owner("Deployment", "web")));
     assert_eq!(state.workload(&pod), Some(owner("Deployment", "web")));
     assert_eq!(
         state.workload(&pod_of("Job", "rs")),
         Some(owner("Job", "web-7c64"))
     );
-    state.apply_owner(Kind::Job, "job", Some(owner("CronJob", "nightly")));
+    state.apply_owner(Kind::Job, &job, Some(owner("CronJob", "nightly")));
     assert_eq!(
         state.workload(&pod_of("Job", "job")),
         Some(owner("CronJob", "nightly"))
     );
     state.retain_owners(Kind::ReplicaSet, |_| false);
-    state.remove_owner(Kind::Job, "job");
+    state.remove_owner(Kind::Job, &job);
     assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
     assert_eq!(
         state.workload(&pod_of("Job", "job")),

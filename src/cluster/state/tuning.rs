@@ -6,6 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use super::ClusterState;
 use crate::cluster::resizable::ResizablePods;
 use evenkeel_core::tuning::Mode;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
@@ -18,7 +19,7 @@ impl ClusterState {
 
     /// The Pods of a controller that may be resized.
     #[must_use]
-    pub fn resizable_of(&self, controller: &str) -> Vec<Arc<ResizablePod>> {
+    pub fn resizable_of(&self, controller: &ControllerKey) -> Vec<Arc<ResizablePod>> {
         self.resizable().of(controller)
     }
 

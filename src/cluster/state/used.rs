@@ -15,7 +15,9 @@ impl ClusterState {
     /// large cluster.
     pub fn remember_usage(&self, round: &UsageSample, now: Timestamp) {
         let snapshot = self.snapshot();
-        let resolve = |controller: &OwnerReference| self.lock().owners.resolve(controller);
+        let resolve = |namespace: &str, controller: &OwnerReference| {
+            self.lock().owners.resolve(namespace, controller)
+        };
         let counts = |namespace: &str| matches!(snapshot.opt_in(namespace), OptIn::In(_));
         self.0.history.feed(round, resolve, counts, now);
     }
@@ -28,7 +30,7 @@ impl ClusterState {
         namespace: &str,
         controller: &OwnerReference,
     ) -> Resources<Option<Amount>> {
-        let owner = self.lock().owners.resolve(controller);
+        let owner = self.lock().owners.resolve(namespace, controller);
         self.0.history.usual(&WorkloadKey::of(namespace, &owner))
     }
 }

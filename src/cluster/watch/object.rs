@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::owners::Owner;
 use crate::cluster::state::ClusterState;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
@@ -150,8 +151,7 @@ impl WatchedObject for WatchedReplicaSet {
         let metadata = &self.workload.metadata;
         let owner = metadata.controller().map(Owner::from);
         let stands_alone = owner.is_none();
-        let uid = metadata.uid.as_deref().unwrap_or_default();
-        state.apply_owner(Kind::ReplicaSet, uid, owner);
+        state.apply_owner(Kind::ReplicaSet, &ControllerKey::of_object(metadata), owner);
         if stands_alone {
             let workload = Arc::new(self.workload.clone());
             state.apply_scaling_object(ScalingObject::Workload(workload));
@@ -168,38 +168,46 @@ impl WatchedObject for WatchedReplicaSet {
     }
 
     fn remove(state: &ClusterState, key: &str) {
-        let (uid, key) = key.split_once('/').unwrap_or((key, ""));
-        state.remove_owner(Kind::ReplicaSet, uid);
+        let (owner, key) = owner_and_key(key);
+        state.remove_owner(Kind::ReplicaSet, &owner);
         state.remove_scaling_object(Kind::ReplicaSet, key);
     }
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        let parts = keep.iter().filter_map(|key| key.split_once('/'));
-        let (uids, keys): (HashSet<&str>, HashSet<&str>) = parts.unzip();
-        state.retain_owners(Kind::ReplicaSet, |uid| uids.contains(uid));
+        let parts = keep.iter().map(|key| owner_and_key(key));
+        let (owners, keys): (HashSet<ControllerKey>, HashSet<&str>) = parts.unzip();
+        state.retain_owners(Kind::ReplicaSet, |owner| owners.contains(owner));
         state.retain_scaling_object(Kind::ReplicaSet, |key| keys.contains(key));
     }
 }
 
-/// A Job is a link between its Pods and the CronJob behind them, known by its UID.
+/// A Job is a link between its Pods and the CronJob behind them, known as a ReplicaSet is.
 impl WatchedObject for WatchedJob {
     fn apply(&self, state: &ClusterState) {
         let metadata = &self.job.metadata;
-        let uid = metadata.uid.as_deref().unwrap_or_default();
-        state.apply_owner(Kind::Job, uid, metadata.controller().map(Owner::from));
+        let owner = metadata.controller().map(Owner::from);
+        state.apply_owner(Kind::Job, &ControllerKey::of_object(metadata), owner);
     }
 
     fn key(metadata: &ObjectMeta) -> String {
-        metadata.uid.clone().unwrap_or_default()
+        WatchedReplicaSet::key(metadata)
     }
 
     fn remove(state: &ClusterState, key: &str) {
-        state.remove_owner(Kind::Job, key);
+        state.remove_owner(Kind::Job, &owner_and_key(key).0);
     }
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_owners(Kind::Job, |uid| keep.contains(uid));
+        let owners: HashSet<_> = keep.iter().map(|key| owner_and_key(key).0).collect();
+        state.retain_owners(Kind::Job, |owner| owners.contains(owner));
     }
+}
+
+/// The parts of a key `uid/namespace/name`: the owner of Pods, and `namespace/name`.
+fn owner_and_key(key: &str) -> (ControllerKey, &str) {
+    let (uid, key) = key.split_once('/').unwrap_or((key, ""));
+    let (namespace, _) = key.split_once('/').unwrap_or_default();
+    (ControllerKey::new(namespace, uid), key)
 }
 
 impl WatchedObject for WatchedReplicaProfile {

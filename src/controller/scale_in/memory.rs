@@ -2,11 +2,11 @@
 //! have not been looked at yet, and writes that wait for costs.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::expected::ScaleIns;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::deletion_cost::Rounds;
@@ -27,7 +27,7 @@ pub(in crate::controller) struct Memory {
 #[derive(Debug)]
 pub(super) struct Coming {
     pub(super) scale_in: ScaleIn,
-    pub(super) replica_set: Arc<str>,
+    pub(super) replica_set: ControllerKey,
     pub(super) since: Timestamp,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Coming {
 pub(in crate::controller) struct Held {
     pub(super) lowering: Lowering,
     /// The ReplicaSet whose Pods are to show them; `None` where none are waited for.
-    pub(super) replica_set: Option<Arc<str>>,
+    pub(super) replica_set: Option<ControllerKey>,
     pub(super) since: Timestamp,
 }
 

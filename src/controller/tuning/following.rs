@@ -50,8 +50,8 @@ impl Following {
         let mut writes = Vec::new();
         let mut phases = Vec::new();
         for pod in &pods {
-            let controller = pod.controller.as_deref();
-            let workload = controller.and_then(|uid| owners.get(uid).copied());
+            let controller = pod.controller.as_ref();
+            let workload = controller.and_then(|key| owners.get(key).copied());
             let followed = follow(pod, &self.context(workload));
             writes.extend(self.made(memory, pod, &followed));
             if let Some(standing) = workload.and_then(|one| memory.workloads.get_mut(&id_of(one))) {

@@ -10,6 +10,7 @@ use evenkeel_core::tuning::CpuMemory;
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::annotations::{RESIZED, TUNING_STATUS};
 use evenkeel_kubernetes::capacities::Capacities;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::{Operation, Purpose};
 use evenkeel_kubernetes::pod::Pod;
@@ -54,9 +55,11 @@ impl World {
         world.namespace(true);
         world.deployment(annotations, 1);
         let set = crate::cluster::owners::Owner::new("apps/v1", "Deployment", "web");
-        world
-            .cluster
-            .apply_owner(Kind::ReplicaSet, "set", Some(set));
+        world.cluster.apply_owner(
+            Kind::ReplicaSet,
+            &ControllerKey::new("shop", "set"),
+            Some(set),
+        );
         for kind in crate::cluster::WATCHED {
             world.cluster.set_synced(kind);
         }
@@ -79,7 +82,7 @@ impl World {
     fn other(&self, name: &str, annotations: &Value) {
         self.named(name, annotations, 1);
         let owner = crate::cluster::owners::Owner::new("apps/v1", "Deployment", name);
-        let set = format!("{name}-set");
+        let set = ControllerKey::new("shop", &format!("{name}-set"));
         self.cluster
             .apply_owner(Kind::ReplicaSet, &set, Some(owner));
     }
@@ -115,7 +118,8 @@ impl World {
     /// Five samples of a Pod until the time of the last turn before `until`.
     fn samples(&mut self, pod: &str, cpu: [u64; 5], until: i64) {
         let sets = ["set", "told-set"].into_iter();
-        let known = sets.flat_map(|set| self.cluster.resizable_of(set));
+        let known =
+            sets.flat_map(|set| self.cluster.resizable_of(&ControllerKey::new("shop", set)));
         let by_name: HashMap<_, _> = known
             .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))
             .collect();

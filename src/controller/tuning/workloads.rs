@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use evenkeel_core::tuning::Mode;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 
 /// A workload by namespace, kind and name.
@@ -26,11 +27,13 @@ pub(super) fn tuned(workloads: &[TunedWorkload]) -> impl Iterator<Item = &TunedW
 }
 
 /// The workloads by the controllers of their Pods.
-pub(super) fn by_controller(workloads: &[TunedWorkload]) -> HashMap<&str, &TunedWorkload> {
+pub(super) fn by_controller(
+    workloads: &[TunedWorkload],
+) -> HashMap<&ControllerKey, &TunedWorkload> {
     let all = workloads.iter();
     let all = all.flat_map(|workload| {
         let controllers = workload.controllers.iter();
-        controllers.map(move |controller| (&**controller, workload))
+        controllers.map(move |controller| (controller, workload))
     });
     all.collect()
 }

@@ -72,7 +72,7 @@ fn regarding(pod: &RemovablePod) -> Option<Regarding> {
         kind: Kind::ReplicaSet,
         namespace: Some(pod.common.namespace.clone()),
         name: set.name.clone(),
-        uid: set.uid.clone(),
+        uid: set.key.uid().to_owned(),
     })
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Event, Purpose, Severity, Write, object, regarding, write};
+use crate::controller_key::ControllerKey;
 use crate::object_ref::ObjectRef;
 use crate::removable_pod::{Cost, RemovablePod};
 
@@ -50,10 +51,10 @@ pub struct Due {
     pub again: Vec<Write>,
 }
 
-/// The rounds of all ReplicaSets, by their UIDs.
+/// The rounds of all ReplicaSets.
 #[derive(Debug, Default)]
 pub struct Rounds {
-    sets: BTreeMap<String, Round>,
+    sets: BTreeMap<ControllerKey, Round>,
     /// When it began to look.
     since: Option<Timestamp>,
 }
@@ -61,19 +62,19 @@ pub struct Rounds {
 impl Rounds {
     /// True where a choice may be made for a ReplicaSet.
     #[must_use]
-    pub fn is_due(&self, set: &str, now: Timestamp) -> bool {
+    pub fn is_due(&self, set: &ControllerKey, now: Timestamp) -> bool {
         let last = self.sets.get(set);
         last.is_none_or(|round| now.duration_since(round.at) >= ROUND)
     }
 
     /// When the choice for a ReplicaSet was made.
     #[must_use]
-    pub fn chosen_at(&self, set: &str) -> Option<Timestamp> {
+    pub fn chosen_at(&self, set: &ControllerKey) -> Option<Timestamp> {
         self.sets.get(set).map(|round| round.at)
     }
 
     /// Takes a choice; one that is the same again is not told again.
-    pub fn begin(&mut self, set: &str, chosen: Chosen, now: Timestamp) {
+    pub fn begin(&mut self, set: &ControllerKey, chosen: Chosen, now: Timestamp) {
         let before = self.sets.get(set);
         let is_told = before.is_some_and(|before| before.is_told && before.chosen == chosen);
         let round = Round {
@@ -83,18 +84,18 @@ impl Rounds {
             wanted: now,
             failed: HashSet::new(),
         };
-        self.sets.insert(set.to_owned(), round);
+        self.sets.insert(set.clone(), round);
     }
 
     /// A ReplicaSet is still scaled in.
-    pub fn want(&mut self, set: &str, now: Timestamp) {
+    pub fn want(&mut self, set: &ControllerKey, now: Timestamp) {
         if let Some(round) = self.sets.get_mut(set) {
             round.wanted = now;
         }
     }
 
     /// Forgets the choice for a ReplicaSet that is to be left alone.
-    pub fn forget(&mut self, set: &str) {
+    pub fn forget(&mut self, set: &ControllerKey) {
         self.sets.remove(set);
     }
 
@@ -106,12 +107,17 @@ impl Rounds {
     }
 
     /// The ReplicaSets with a choice that stands.
-    pub fn sets(&self) -> impl Iterator<Item = &str> {
-        self.sets.keys().map(String::as_str)
+    pub fn sets(&self) -> impl Iterator<Item = &ControllerKey> {
+        self.sets.keys()
     }
 
     /// Takes note of the Pods of a choice whose cost could not be written, of all objects that were not.
-    pub fn fail(&mut self, set: &str, pods: &[Arc<RemovablePod>], failed: &HashSet<ObjectRef>) {
+    pub fn fail(
+        &mut self,
+        set: &ControllerKey,
+        pods: &[Arc<RemovablePod>],
+        failed: &HashSet<ObjectRef>,
+    ) {
         let Some(round) = self.sets.get_mut(set).filter(|_| !failed.is_empty()) else {
             return;
         };
@@ -123,7 +129,7 @@ impl Rounds {
 
     /// The writes that bring the Pods of a ReplicaSet in line with its choice.
     #[must_use]
-    pub fn writes(&self, set: &str, pods: &[Arc<RemovablePod>]) -> Due {
+    pub fn writes(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> Due {
         let mut due = Due::default();
         let Some(round) = self.sets.get(set) else {
             return due;
@@ -148,7 +154,7 @@ impl Rounds {
             .is_some_and(|since| now.duration_since(since) >= OVER);
         let is_over = |pod: &&Arc<RemovablePod>| {
             let set = pod.common.replica_set.as_ref();
-            !set.is_some_and(|set| self.sets.contains_key(&set.uid))
+            !set.is_some_and(|set| self.sets.contains_key(&set.key))
         };
         let over = marked.iter().filter(|pod| looked && is_over(pod));
         over.filter_map(|pod| write(pod, None, Purpose::DeletionCost))
@@ -158,7 +164,7 @@ impl Rounds {
     /// True where no cost of a ReplicaSet's choice is waited for: the Pods that are there show it, but for
     /// those whose cost could not be written.
     #[must_use]
-    pub fn is_settled(&self, set: &str, pods: &[Arc<RemovablePod>]) -> bool {
+    pub fn is_settled(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> bool {
         let round = self.sets.get(set);
         round.is_none_or(|round| round.unseen(pods).all(|uid| round.failed.contains(uid)))
     }
@@ -166,7 +172,7 @@ impl Rounds {
     /// The Event that tells of a choice, once the Pods show it.
     pub fn told(
         &mut self,
-        set: &str,
+        set: &ControllerKey,
         pods: &[Arc<RemovablePod>],
         reporter: &str,
         now: Timestamp,

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::controller_key::ControllerKey;
 use crate::namespace_policy::NamespacePolicy;
 use crate::node::{Node, node_facts};
 use crate::plan::conditional::apply;
@@ -19,6 +20,11 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn at(second: i64) -> Timestamp {
     NOW + SignedDuration::from_secs(second)
+}
+
+/// The key of the ReplicaSet `web`.
+fn set() -> ControllerKey {
+    ControllerKey::new("shop", "set")
 }
 
 /// A ready Pod of the ReplicaSet `web` with these annotations.
@@ -314,24 +320,24 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     };
     let mut rounds = Rounds::default();
     rounds.pass(at(0));
-    assert!(rounds.is_due("set", at(0)));
-    rounds.begin("set", costs("a"), at(0));
-    assert!(!rounds.is_due("set", at(59)) && rounds.is_due("set", at(60)));
+    assert!(rounds.is_due(&set(), at(0)));
+    rounds.begin(&set(), costs("a"), at(0));
+    assert!(!rounds.is_due(&set(), at(59)) && rounds.is_due(&set(), at(60)));
     let bare = [pod("a", "n"), pod("b", "n")];
-    assert_eq!(rounds.writes("set", &bare).awaited.len(), 1);
-    assert!(!rounds.is_settled("set", &bare));
-    rounds.fail("set", &bare, &HashSet::from([object(&bare[1])]));
-    assert!(!rounds.is_settled("set", &bare), "none that was chosen");
-    rounds.fail("set", &bare, &HashSet::from([object(&bare[0])]));
-    let Due { awaited, again } = rounds.writes("set", &bare);
+    assert_eq!(rounds.writes(&set(), &bare).awaited.len(), 1);
+    assert!(!rounds.is_settled(&set(), &bare));
+    rounds.fail(&set(), &bare, &HashSet::from([object(&bare[1])]));
+    assert!(!rounds.is_settled(&set(), &bare), "none that was chosen");
+    rounds.fail(&set(), &bare, &HashSet::from([object(&bare[0])]));
+    let Due { awaited, again } = rounds.writes(&set(), &bare);
     assert_eq!((awaited.len(), again.len()), (0, 1));
-    assert!(rounds.is_settled("set", &bare));
-    assert_eq!(rounds.told("set", &bare, "evenkeel-0", at(1)), None);
+    assert!(rounds.is_settled(&set(), &bare));
+    assert_eq!(rounds.told(&set(), &bare, "evenkeel-0", at(1)), None);
 
     let ours = json!({POD_DELETION_COST: "-1", DELETION_COST: "-1 balance"});
     let marked = [removable(&object_of("a", "n", &ours)), pod("b", "n")];
-    assert!(rounds.is_settled("set", &marked));
-    let told = rounds.told("set", &marked, "evenkeel-0", at(2)).unwrap();
+    assert!(rounds.is_settled(&set(), &marked));
+    let told = rounds.told(&set(), &marked, "evenkeel-0", at(2)).unwrap();
     let Operation::Create(event) = &told.operation else {
         panic!("{:?}", told.operation);
     };
@@ -342,12 +348,12 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     );
     assert_eq!(event["regarding"]["kind"], "ReplicaSet");
     assert_eq!(
-        rounds.told("set", &marked, "evenkeel-0", at(3)),
+        rounds.told(&set(), &marked, "evenkeel-0", at(3)),
         None,
         "told once"
     );
 
-    rounds.want("set", at(30));
+    rounds.want(&set(), at(30));
     rounds.pass(at(149));
     assert_eq!(rounds.clear(&marked, at(149)), [], "it still stands");
     rounds.pass(at(150));

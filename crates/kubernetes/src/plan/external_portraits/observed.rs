@@ -96,6 +96,7 @@ impl FoundJob {
         self.metadata.controller().is_some_and(|owner| {
             Kind::HorizontalPortrait.is(&owner.api_version, &owner.kind)
                 && portrait.metadata.uid.as_deref() == Some(owner.uid.as_str())
+                && portrait.metadata.namespace == self.metadata.namespace
         })
     }
 }

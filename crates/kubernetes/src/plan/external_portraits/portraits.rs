@@ -61,8 +61,10 @@ pub(super) fn authorship(
     let Some(owner) = owner.filter(|owner| Kind::Ihpa.is(&owner.api_version, &owner.kind)) else {
         return Authorship::Confirmed;
     };
-    let is_owner =
-        |ihpa: &&Arc<CheckedIhpa>| ihpa.object.metadata.uid.as_deref() == Some(owner.uid.as_str());
+    let is_owner = |ihpa: &&Arc<CheckedIhpa>| {
+        let own = &ihpa.object.metadata;
+        own.uid.as_deref() == Some(owner.uid.as_str()) && own.namespace == metadata.namespace
+    };
     let Some(ihpa) = ihpas.iter().find(is_owner) else {
         return Authorship::NotNamed;
     };
@@ -121,7 +123,8 @@ fn update(
     spec: &HorizontalPortraitSpec,
 ) -> Option<Write> {
     let metadata = &portrait.object.metadata;
-    let is_its = metadata.controller()?.uid == ihpa.metadata.uid.as_deref()?;
+    let is_its = metadata.controller()?.uid == ihpa.metadata.uid.as_deref()?
+        && metadata.namespace == ihpa.metadata.namespace;
     if !is_its || portrait.object.spec == *spec {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::controller_key::ControllerKey;
 use crate::plan::scaling::{Observed, counted_by};
 use crate::tuning_policy::TuningPolicy;
 use crate::workload::Workload;
@@ -17,8 +18,8 @@ pub struct TunedWorkload {
     pub policy: TuningPolicy,
     /// The mode that holds: its own, its namespace's, or the configuration's.
     pub mode: Mode,
-    /// The UIDs of the controllers of its Pods.
-    pub controllers: Vec<Arc<str>>,
+    /// The controllers of its Pods.
+    pub controllers: Vec<ControllerKey>,
 }
 
 /// The resources by whose requests a target is scaled: as a share of the request, or by one container.
