@@ -116,9 +116,9 @@ const FURTHER: &[Access<'static>] = &[
     everywhere(Kind::Node, &["get"]),
     everywhere(Kind::Namespace, &["get"]),
     everywhere(Kind::DaemonSet, &["get"]),
-    taken_back(Need::ScaleInBalance),
-    taken_back(Need::ReplicaProfiles),
-    taken_back(Need::InPlaceTuning),
+    needed(Need::ScaleInBalance, READ_PODS),
+    needed(Need::ReplicaProfiles, READ_PODS),
+    needed(Need::InPlaceTuning, READ_PODS),
     held(Kind::ClusterRole, &["evenkeel-clean-up"]),
     held(Kind::ClusterRoleBinding, &["evenkeel-clean-up"]),
     held(Kind::ServiceAccount, &["evenkeel"]),
@@ -135,67 +135,38 @@ const FURTHER: &[Access<'static>] = &[
     scale(Kind::StatefulSet),
     scale(Kind::ReplicaSet),
     // Costs of deletion before a scale-in.
-    Access {
-        need: Need::ScaleInBalance,
-        ..everywhere(Kind::Pod, &["patch"])
-    },
+    needed(Need::ScaleInBalance, PATCH_PODS),
     // The states of Pods for ReplicaProfiles, with the costs that make those go first that are to go, and the
     // condition that opens and shuts their readiness gate, which every replica writes.
-    Access {
-        need: Need::ReplicaProfiles,
-        ..everywhere(Kind::Pod, &["patch"])
-    },
-    Access {
-        need: Need::ReplicaProfiles,
-        subresource: Some("status"),
-        ..everywhere(Kind::Pod, &["patch"])
-    },
+    needed(Need::ReplicaProfiles, PATCH_PODS),
+    needed(Need::ReplicaProfiles, part("status", PATCH_PODS)),
     // Pods that stand by hold less.
-    Access {
-        need: Need::ReplicaProfiles,
-        subresource: Some("resize"),
-        ..everywhere(Kind::Pod, &["patch"])
-    },
+    needed(Need::ReplicaProfiles, part("resize", PATCH_PODS)),
     // Resizes, the record of each, and what namespaces leave to their containers.
-    Access {
-        need: Need::InPlaceTuning,
-        ..everywhere(Kind::Pod, &["patch"])
-    },
+    needed(Need::InPlaceTuning, PATCH_PODS),
     RESIZE,
-    Access {
-        need: Need::InPlaceTuning,
-        ..everywhere(Kind::LimitRange, &["list"])
-    },
-    Access {
-        need: Need::InPlaceTuning,
-        ..everywhere(Kind::ResourceQuota, &["list"])
-    },
-    Access {
-        need: Need::InPlaceTuning,
-        ..everywhere(Kind::VerticalPodAutoscaler, &["list"])
-    },
+    needed(Need::InPlaceTuning, everywhere(Kind::LimitRange, &["list"])),
+    needed(
+        Need::InPlaceTuning,
+        everywhere(Kind::ResourceQuota, &["list"]),
+    ),
+    needed(
+        Need::InPlaceTuning,
+        everywhere(Kind::VerticalPodAutoscaler, &["list"]),
+    ),
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
     // What was made of CronHPAs.
-    Access {
-        subresource: Some("status"),
-        ..everywhere(Kind::CronHpa, &["patch"])
-    },
+    part("status", everywhere(Kind::CronHpa, &["patch"])),
     // What was made of ReplicaProfiles.
-    Access {
-        subresource: Some("status"),
-        ..everywhere(Kind::ReplicaProfile, &["patch"])
-    },
+    part("status", everywhere(Kind::ReplicaProfile, &["patch"])),
     // Those of IHPAs whose Pods wait out of traffic before they are deleted.
-    Access {
-        need: Need::ReplicaProfiles,
-        ..everywhere(Kind::ReplicaProfile, &["create", "patch", "delete"])
-    },
+    needed(
+        Need::ReplicaProfiles,
+        everywhere(Kind::ReplicaProfile, &["create", "patch", "delete"]),
+    ),
     // What was made of IHPAs.
-    Access {
-        subresource: Some("status"),
-        ..everywhere(Kind::Ihpa, &["patch"])
-    },
+    part("status", everywhere(Kind::Ihpa, &["patch"])),
     // The portraits that others make for an autoscaler, where they are missing.
     everywhere(Kind::HorizontalPortrait, &["create", "patch"]),
     // The jobs that make portraits, for whom, what they leave, and what is read of that.
@@ -208,10 +179,7 @@ const FURTHER: &[Access<'static>] = &[
         subresource: Some("status"),
         ..of_jobs(Kind::HorizontalPortrait, &["patch"])
     },
-    Access {
-        subresource: Some("status"),
-        ..everywhere(Kind::HorizontalPortrait, &["patch"])
-    },
+    part("status", everywhere(Kind::HorizontalPortrait, &["patch"])),
     // What Pods use of the disks: in the name of an account that may read nothing else.
     Access {
         identity: Identity::Kubelets,
@@ -228,10 +196,7 @@ const FURTHER: &[Access<'static>] = &[
         )
     },
     // External checks: where the Services of their namespaces are, and in the name of an account without rights.
-    Access {
-        need: Need::ExternalChecks,
-        ..everywhere(Kind::Service, &["get"])
-    },
+    needed(Need::ExternalChecks, everywhere(Kind::Service, &["get"])),
     Access {
         subresource: Some("token"),
         ..own(
@@ -261,10 +226,10 @@ const FURTHER: &[Access<'static>] = &[
         Need::SecondScheduler,
     ),
     // Readers of the metrics: whose token it is, and whether they may.
-    Access {
-        need: Need::AuthenticatedMetrics,
-        ..everywhere(Kind::TokenReview, &["create"])
-    },
+    needed(
+        Need::AuthenticatedMetrics,
+        everywhere(Kind::TokenReview, &["create"]),
+    ),
     reviews(Need::AuthenticatedMetrics),
     // External metrics: how callers are introduced, whether they may, and whether another serves them.
     introductions(Need::ExternalMetrics),
@@ -273,10 +238,10 @@ const FURTHER: &[Access<'static>] = &[
     // Series: the same, and whose token is shown over gRPC.
     introductions(Need::MetricsProvider),
     reviews(Need::MetricsProvider),
-    Access {
-        need: Need::MetricsProvider,
-        ..everywhere(Kind::TokenReview, &["create"])
-    },
+    needed(
+        Need::MetricsProvider,
+        everywhere(Kind::TokenReview, &["create"]),
+    ),
     METRICS_PROVIDER,
     // What is served with; the keys of the authorities stand in another Secret.
     own(
@@ -323,14 +288,6 @@ const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> 
     }
 }
 
-/// What was written on Pods, for the end of an installation.
-const fn taken_back(need: Need) -> Access<'static> {
-    Access {
-        need,
-        ..everywhere(Kind::Pod, &["list", "get"])
-    }
-}
-
 /// What a finalizer holds until everything is taken back.
 const fn held(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
     Access {
@@ -340,11 +297,23 @@ const fn held(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
 }
 
 /// The resources of running Pods.
-const RESIZE: Access<'static> = Access {
-    subresource: Some("resize"),
-    need: Need::InPlaceTuning,
-    ..everywhere(Kind::Pod, &["patch"])
-};
+const RESIZE: Access<'static> = needed(Need::InPlaceTuning, part("resize", PATCH_PODS));
+
+const READ_PODS: Access<'static> = everywhere(Kind::Pod, &["list", "get"]);
+const PATCH_PODS: Access<'static> = everywhere(Kind::Pod, &["patch"]);
+
+/// A part of the objects alone.
+const fn part(subresource: &'static str, access: Access<'static>) -> Access<'static> {
+    Access {
+        subresource: Some(subresource),
+        ..access
+    }
+}
+
+/// The same where it is needed.
+const fn needed(need: Need, access: Access<'static>) -> Access<'static> {
+    Access { need, ..access }
+}
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
     Access {
@@ -394,10 +363,7 @@ const fn reviews(need: Need) -> Access<'static> {
 }
 
 const fn scale(kind: Kind) -> Access<'static> {
-    Access {
-        subresource: Some("scale"),
-        ..everywhere(kind, &["patch"])
-    }
+    part("scale", everywhere(kind, &["patch"]))
 }
 
 const fn own(
