@@ -112,8 +112,9 @@ fn every_field_of_the_configuration_has_its_row() {
 
 #[test]
 fn every_annotation_has_its_row() {
-    const OTHERS: [&str; 7] = [
+    const OTHERS: [&str; 8] = [
         // Labels, the taint, the readiness gate, roles and what only tests and admission policies name.
+        "evenkeel.dev/clean-up",
         "evenkeel.dev/evenkeel",
         "evenkeel.dev/online",
         "evenkeel.dev/overload",
