@@ -218,7 +218,10 @@ pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
     let floor = bounds.and_then(|bounds| bounds.floor(now));
     let is_count = bounds.is_some_and(|bounds| bounds.found().is_count());
     let what = if is_count { "replicas" } else { "bounds" };
-    let why = match (resolved.problems.first(), resolved.mode) {
+    // An option without effect takes nothing away.
+    let is_reason = |problem: &&Problem| !matches!(problem, Problem::OptionIgnored { .. });
+    let problem = resolved.problems.iter().find(is_reason);
+    let why = match (problem, resolved.mode) {
         (Some(problem), _) => problem.to_string(),
         (None, Mode::Off) => "scaling is off".to_owned(),
         (None, mode) if floor.is_some() => format!("the mode is {}", mode.as_str()),

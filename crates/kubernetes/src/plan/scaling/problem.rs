@@ -64,6 +64,11 @@ pub enum Problem {
     SignalUnknown { signal: Box<Signal>, why: String },
     /// The traffic alone is to be forecast, and none is named.
     TrafficMissing,
+    /// An option of the user that has no effect on this target, and where it acts.
+    OptionIgnored {
+        option: &'static str,
+        why: &'static str,
+    },
     /// The workload is not there.
     NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject or the IHPA.
@@ -109,7 +114,7 @@ impl Problem {
     pub(super) const PAUSED: &'static str = "Paused";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 25] = [
+    pub(super) const KINDS: [&'static str; 26] = [
         Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
@@ -135,6 +140,7 @@ impl Problem {
         Self::CRON_CONFLICT,
         "GrayStateUnsupported",
         "ProfileConflict",
+        "OptionIgnored",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -166,6 +172,7 @@ impl Problem {
             Self::CronConflict(_) => 22,
             Self::GrayStateUnsupported { .. } => 23,
             Self::ProfileConflict(_) => 24,
+            Self::OptionIgnored { .. } => 25,
         }]
     }
 }
@@ -282,6 +289,7 @@ impl fmt::Display for Problem {
             }
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
             Self::TrafficMissing => f.write_str(TRAFFIC_MISSING),
+            Self::OptionIgnored { option, why } => write!(f, "{option} has no effect: {why}"),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str(PAUSED),
             Self::InvalidSpec(error) => f.write_str(error),
@@ -351,6 +359,10 @@ mod tests {
                 why: NoProfile::Off,
             },
             Problem::ProfileConflict("".into()),
+            Problem::OptionIgnored {
+                option: "evenkeel.dev/risk",
+                why: "",
+            },
             Problem::NoWorkload(web()),
             Problem::Paused,
             Problem::Quarantined {

@@ -5,6 +5,7 @@
 //! prediction is withdrawn, unless it is to lapse by its own end; other contributors may have other grounds to stay. Only where the user
 //! wants no scaling at all, everybody's contribution goes.
 
+mod ignored_options;
 mod portraits;
 
 use std::sync::Arc;
@@ -56,11 +57,8 @@ impl Resolved {
     #[must_use]
     pub fn is_contested(&self) -> bool {
         let wanted = self.mode == Mode::Floor && self.target.is_some();
-        let contested = self
-            .bounds
-            .as_ref()
-            .is_some_and(ObservedBounds::is_contested);
-        wanted && contested
+        let bounds = self.bounds.as_ref();
+        wanted && bounds.is_some_and(ObservedBounds::is_contested)
     }
 
     /// The bounds of an autoscaler; `None` where there is a count alone.
@@ -177,8 +175,9 @@ pub fn resolve(
         settings,
     };
     match rules.target(mode, conflict, user) {
-        Ok((mut target, problems)) => {
+        Ok((mut target, mut problems)) => {
             let bounds = resolved.bounds.as_ref();
+            problems.extend(rules.ignored_options(mode, bounds, &target));
             target.floor = bounds.and_then(|bounds| bounds.floor(now));
             resolved.mode = target.policy.mode;
             (resolved.target, resolved.problems) = (Some(target), problems);

@@ -5,6 +5,7 @@ mod counts;
 mod crons;
 mod custom;
 mod direct;
+mod ignored_options;
 mod record;
 mod replay;
 mod scale_in;
@@ -32,8 +33,10 @@ use crate::watched::WatchedDeployment;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{PromQl, Signal, ValueScope};
+use evenkeel_core::scaling::hpa::Readings;
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
+use evenkeel_core::scaling::signal::{PromQl, ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode, Risk};
 
@@ -64,6 +67,7 @@ struct World {
     scaled_object: Option<Value>,
     workload: Option<Value>,
     requests: Option<u64>,
+    has_pods: bool,
     conflict: bool,
     /// True where the Pods have long been ready.
     started: bool,
@@ -93,6 +97,7 @@ impl World {
                 "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}},
             })),
             requests: Some(1500),
+            has_pods: true,
             conflict: false,
             started: false,
             memory: PlanMemory::default(),
@@ -148,22 +153,6 @@ impl World {
 
     fn observed(&self) -> Observed {
         let parsed = |value: &Option<Value>| value.clone();
-        let requests = self.requests.map(|cpu| json!({"cpu": format!("{cpu}m")}));
-        let mut status =
-            json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
-        if self.started {
-            status["startTime"] = json!("2026-01-01T00:00:00Z");
-            status["conditions"][0]["lastTransitionTime"] = json!("2026-01-01T00:00:10Z");
-        }
-        let member = |index: u64| {
-            let pod: Pod = serde_json::from_value(json!({
-                "metadata": {"name": format!("web-{index}"), "namespace": "shop"},
-                "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
-                "status": status,
-            }))
-            .unwrap();
-            Arc::new(PodFacts::from(&pod))
-        };
         Observed {
             namespace: Arc::from("shop"),
             namespace_policy: Arc::new(NamespacePolicy::parse(&self.namespace).0),
@@ -179,9 +168,10 @@ impl World {
                 Arc::new(watched.workload)
             }),
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
-            pods: Pods {
-                members: (0..4).map(member).collect(),
-                starts: vec![],
+            pods: if self.has_pods {
+                pods(self.requests, self.started)
+            } else {
+                Pods::default()
             },
         }
     }
@@ -292,6 +282,61 @@ impl World {
             .iter()
             .map(|(reason, _)| reason.as_str())
             .collect()
+    }
+}
+
+/// A wave of 20 minutes from 2 to 10 cores, in millicores.
+pub(super) fn wave(second: i64) -> f64 {
+    let ticks = f64::from(i32::try_from(second / 15).unwrap());
+    6000.0 - 4000.0 * (ticks / 40.0 * std::f64::consts::PI).cos()
+}
+
+/// Four Pods that request so many millicores each; they have long been ready where they have started.
+pub(super) fn pods(requests: Option<u64>, started: bool) -> Pods {
+    let requests = requests.map(|cpu| json!({"cpu": format!("{cpu}m")}));
+    let mut status =
+        json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+    if started {
+        status["startTime"] = json!("2026-01-01T00:00:00Z");
+        status["conditions"][0]["lastTransitionTime"] = json!("2026-01-01T00:00:10Z");
+    }
+    let member = |index: u64| {
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": format!("web-{index}"), "namespace": "shop"},
+            "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+            "status": status,
+        }))
+        .unwrap();
+        Arc::new(PodFacts::from(&pod))
+    };
+    Pods {
+        members: (0..4).map(member).collect(),
+        starts: vec![],
+    }
+}
+
+/// Readings of the millicores that each of the Pods uses; `None` where the API does not answer.
+pub(super) fn readings(observed: &Observed, millicores: Option<i64>, now: Timestamp) -> Readings {
+    let Some(millicores) = millicores else {
+        return Readings {
+            resource: Err("no answer".to_owned()),
+            ..Readings::default()
+        };
+    };
+    let usage: Requests = [(ResourceName::Cpu, millicores)].into_iter().collect();
+    let members = observed.pods.members.iter();
+    let measured = members.map(|pod| PodMetrics {
+        pod: pod.name.clone(),
+        timestamp: now,
+        window: SignedDuration::from_secs(30),
+        containers: vec![ContainerMetrics {
+            name: String::new(),
+            usage: usage.clone(),
+        }],
+    });
+    Readings {
+        resource: Ok(measured.collect()),
+        ..Readings::default()
     }
 }
 

@@ -11,15 +11,18 @@ use crate::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::conditional::apply;
+use crate::plan::scaling::tests::{pods, readings, wave};
 use crate::plan::scaling::{
-    Context, Learned, Observed, ObservedProfiles, PlanMemory, Pods, Problem, Resolved, Scalers,
-    Settings, TargetRef, plan, resolve,
+    Context, HpaInput, Learned, Observed, ObservedProfiles, PlanMemory, Pods, Problem, Queries,
+    Resolved, Scalers, Settings, TargetRef, Told, plan, resolve,
 };
 use crate::plan::write::{Operation, Purpose, Write};
 use crate::replica_profile::CheckedReplicaProfile;
 use crate::watched::WatchedDeployment;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::observation::LoadSample;
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::Tracker;
 
 fn at(second: i64) -> Timestamp {
@@ -40,6 +43,10 @@ struct World {
     /// The Pods that its profile does not take out of traffic, and why not.
     staying: Option<(i64, &'static str)>,
     replicas: i32,
+    /// The annotations of the workload.
+    workload: Value,
+    /// The millicores that its four Pods use; `None` without Pods.
+    load: Option<f64>,
     tracker: Tracker,
     memory: PlanMemory,
     told: Vec<String>,
@@ -61,6 +68,8 @@ impl World {
             settings: Settings::default(),
             staying: None,
             replicas: 3,
+            workload: json!({}),
+            load: None,
             tracker: Tracker::default(),
             memory: PlanMemory::default(),
             told: Vec::new(),
@@ -75,7 +84,8 @@ impl World {
             Arc::new(CheckedHorizontalPortrait::new(Arc::new(portrait), None))
         });
         let workload: WatchedDeployment = serde_json::from_value(json!({
-            "metadata": {"name": "web", "namespace": "shop", "uid": "d", "generation": 1},
+            "metadata": {"name": "web", "namespace": "shop", "uid": "d", "generation": 1,
+                "annotations": self.workload},
             "spec": {"replicas": self.replicas}}))
         .unwrap();
         Observed {
@@ -88,7 +98,9 @@ impl World {
             scaled_object: None,
             workload: Some(Arc::new(workload.workload)),
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
-            pods: Pods::default(),
+            pods: self
+                .load
+                .map_or_else(Pods::default, |_| pods(Some(1500), true)),
         }
     }
 
@@ -156,8 +168,19 @@ impl World {
         let mut resolved = resolve(&observed, false, &self.settings, None, now);
         portray(&observed, &mut resolved, &mut self.memory, now);
         let shared = Shared::default();
+        let measured = self.load.map(|load| {
+            let sample = LoadSample::of_moment(load, now);
+            self.tracker.measure(&Signal::CPU, &sample, now).unwrap();
+            #[expect(clippy::cast_possible_truncation)] // a few thousand
+            let readings = readings(&observed, Some((load / 4.0) as i64), now);
+            HpaInput::new(&observed, readings, Told::default())
+        });
         let report = resolved.target.as_ref().map(|target| {
-            let input = target.input(now, &shared, Learned::default());
+            let learned = Learned {
+                measured: measured.as_ref(),
+                ..Learned::default()
+            };
+            let input = target.input(now, &shared, learned);
             self.tracker.tick(&target.policy, &input)
         });
         let context = Context {
@@ -633,4 +656,159 @@ fn an_ihpa_that_does_not_act_stands_against_no_profile() {
         let beside = scalers.beside(&profile.object, &world.settings);
         assert_eq!(beside.is_some(), acts, "{beside:?}");
     }
+}
+
+fn of_cpu(portrait_type: &str, algorithm: &Value) -> Value {
+    json!({"type": "Dynamic", "priority": 1, "dynamic": {"portraitType": portrait_type,
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 80}}}],
+        "algorithm": algorithm}})
+}
+
+fn reactive() -> Value {
+    of_cpu("Reactive", &json!({"type": "KubeHPA"}))
+}
+
+fn predictive(forecast: &Value) -> Value {
+    of_cpu(
+        "Predictive",
+        &json!({"type": "Forecast", "forecast": forecast}),
+    )
+}
+
+/// The counts of the wave over an hour, with this word of `scaleDown`.
+fn counts(word: &str) -> Vec<i32> {
+    let mut world = World::new(&[reactive(), predictive(&json!({"scaleDown": word}))]);
+    let seconds = (0..3600).step_by(15);
+    let counts = seconds.map(|second| {
+        world.load = Some(wave(second));
+        world.tick();
+        world.replicas
+    });
+    counts.collect()
+}
+
+/// The harm: `scaleDown` of a forecast changed nothing.
+#[test]
+fn an_early_scale_in_sets_fewer_replicas_and_carries_the_load() {
+    let (reactive, early) = (counts("reactive"), counts("early"));
+    let sum = |counts: &[i32]| counts.iter().sum::<i32>();
+    assert!(sum(&early) < sum(&reactive), "{early:?} {reactive:?}");
+    for (count, second) in early.iter().zip((0..).step_by(15)).skip(4) {
+        // Within the tolerance of a tenth each Pod carries 1.2 cores.
+        let (carried, load) = (1320.0 * f64::from(*count), wave(second));
+        assert!(carried >= load, "{second}: {count} Pods for {load}");
+    }
+}
+
+#[test]
+fn a_field_or_annotation_without_effect_is_named_with_the_place_where_it_acts() {
+    let cases: [(&str, fn(&mut World), &[&str]); 12] = [
+        ("everything acts", |_| (), &[]),
+        (
+            "scaling in is disabled",
+            |world| world.ihpa["spec"]["behavior"] = json!({"scaleDown": {"disabled": true}}),
+            &["algorithm.forecast.scaleDown"],
+        ),
+        (
+            "the reaction never scales in",
+            |world| {
+                let rules = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+                world.ihpa["spec"]["portraitProviders"][0]["dynamic"]["algorithm"]["kubeHPA"] =
+                    rules;
+            },
+            &["algorithm.forecast.scaleDown"],
+        ),
+        (
+            "the model knows no risk",
+            |world| forecast(world)["model"] = json!("ds-hpa"),
+            &["algorithm.forecast.risk"],
+        ),
+        (
+            "there is no memory",
+            |world| forecast(world)["predictMemory"] = json!(true),
+            &["algorithm.forecast.predictMemory"],
+        ),
+        (
+            "an algorithm of another type",
+            |world| {
+                let algorithm =
+                    &mut world.ihpa["spec"]["portraitProviders"][0]["dynamic"]["algorithm"];
+                algorithm["forecast"] = json!({"risk": "1%"});
+                algorithm["config"] = json!({"mine": 1});
+            },
+            &["algorithm.forecast", "algorithm.config"],
+        ),
+        (
+            "a generator of one's own",
+            |world| {
+                let provider = &mut world.ihpa["spec"]["portraitProviders"][1]["dynamic"];
+                provider["externalGeneratorName"] = json!("ours");
+                provider["algorithm"]["config"] = json!({"mine": 1});
+            },
+            &[],
+        ),
+        (
+            "no Pod waits",
+            |world| {
+                world.ihpa["spec"]["behavior"] = json!({"replicaProfile": {"drainSeconds": 10}});
+            },
+            &["behavior.replicaProfile"],
+        ),
+        (
+            "annotations in place of fields",
+            |world| {
+                world.ihpa["metadata"]["annotations"] = json!({"evenkeel.dev/scale-down": "early",
+                    "evenkeel.dev/risk": "2%", "evenkeel.dev/scaling": "direct"});
+            },
+            &["evenkeel.dev/scale-down", "evenkeel.dev/risk"],
+        ),
+        (
+            "annotations of the workload",
+            |world| {
+                world.workload = json!({"evenkeel.dev/predict": "gbdt",
+                    "evenkeel.dev/scaling": "recommend"});
+            },
+            &["evenkeel.dev/predict", "evenkeel.dev/scaling"],
+        ),
+        (
+            "a preview shows what would be",
+            |world| world.ihpa["spec"]["scaleMode"] = json!("Preview"),
+            &[],
+        ),
+        (
+            "traffic alone is forecast",
+            |world| {
+                forecast(world)["model"] = json!("traffic");
+                forecast(world)["traffic"] = json!(["network"]);
+            },
+            &["algorithm.forecast.scaleDown"],
+        ),
+    ];
+    for (name, change, expected) in cases {
+        let forecast = json!({"scaleDown": "early", "risk": "1%"});
+        let mut world = World::new(&[reactive(), predictive(&forecast)]);
+        world.settings.queries = Queries::Any;
+        world.load = Some(3000.0);
+        change(&mut world);
+        let (resolved, _) = world.tick();
+        assert!(resolved.target.is_some(), "{name}: {:?}", resolved.problems);
+        let ignored = resolved
+            .problems
+            .iter()
+            .filter_map(|problem| match problem {
+                Problem::OptionIgnored { option, .. } => Some(*option),
+                _ => None,
+            });
+        assert_eq!(ignored.collect::<Vec<_>>(), expected, "{name}");
+        let told = world.condition("OptionIgnored").map(|(holds, _)| holds);
+        assert_eq!(told, (!expected.is_empty()).then_some(true), "{name}");
+        let active = world.condition("ScalingActive").unwrap();
+        let is_preview = world.ihpa["spec"]["scaleMode"] == "Preview";
+        assert_eq!(active.0, !is_preview, "{name}: {active:?}");
+    }
+}
+
+fn forecast(world: &mut World) -> &mut Value {
+    &mut world.ihpa["spec"]["portraitProviders"][1]["dynamic"]["algorithm"]["forecast"]
 }

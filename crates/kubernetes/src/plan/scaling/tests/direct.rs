@@ -5,12 +5,10 @@ use crate::plan::scaling::Scalers;
 use crate::replica_profile::CheckedReplicaProfile;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
-use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
-use evenkeel_core::scaling::pod::Requests;
-use evenkeel_core::scaling::sample::{
-    ContainerMetrics, Measurement, PodMetrics, PodSample, ValueSample,
-};
-use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Target as Value_};
+use evenkeel_core::scaling::hpa::{MetricSpec, Reading};
+use evenkeel_core::scaling::observation::LoadSample;
+use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
+use evenkeel_core::scaling::signal::{MetricIdentifier, Target as Value_};
 use evenkeel_core::scaling::tracker::{Reaction, Tracker};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
@@ -69,30 +67,6 @@ impl Replica {
     }
 }
 
-fn readings(observed: &Observed, millicores: Option<i64>, now: Timestamp) -> Readings {
-    let Some(millicores) = millicores else {
-        return Readings {
-            resource: Err("no answer".to_owned()),
-            ..Readings::default()
-        };
-    };
-    let usage: Requests = [(ResourceName::Cpu, millicores)].into_iter().collect();
-    let members = observed.pods.members.iter();
-    let measured = members.map(|pod| PodMetrics {
-        pod: pod.name.clone(),
-        timestamp: now,
-        window: SignedDuration::from_secs(30),
-        containers: vec![ContainerMetrics {
-            name: String::new(),
-            usage: usage.clone(),
-        }],
-    });
-    Readings {
-        resource: Ok(measured.collect()),
-        ..Readings::default()
-    }
-}
-
 fn replicas(world: &World) -> i64 {
     world.workload.as_ref().unwrap()["spec"]["replicas"]
         .as_i64()
@@ -137,6 +111,39 @@ fn the_count_is_written_through_scale_and_told_and_nothing_is_written_twice() {
     for second in [30, 45, 60] {
         let writes = replica.tick(&world, Some(1200), second);
         assert_eq!(writes, [], "{second}: nothing changes");
+    }
+}
+
+/// The counts of the wave over an hour, with this word of `scale-down`.
+fn counts(word: &str) -> Vec<i64> {
+    let (mut world, mut replica) = (direct(), Replica::default());
+    world.started();
+    world.workload.as_mut().unwrap()["metadata"]["annotations"]["evenkeel.dev/scale-down"] =
+        json!(word);
+    let seconds = (0..3600).step_by(15);
+    let counts = seconds.map(|second| {
+        let (load, now) = (wave(second), at(second));
+        let sample = LoadSample::of_moment(load, now);
+        replica.tracker.measure(&Signal::CPU, &sample, now).unwrap();
+        #[expect(clippy::cast_possible_truncation)] // a few thousand
+        let each = (load / 4.0) as i64;
+        let writes = replica.tick(&world, Some(each), second);
+        world.apply(&writes);
+        replicas(&world)
+    });
+    counts.collect()
+}
+
+#[test]
+fn an_early_scale_in_sets_fewer_replicas_and_carries_the_load() {
+    let (reactive, early) = (counts("reactive"), counts("early"));
+    let sum = |counts: &[i64]| counts.iter().sum::<i64>();
+    assert!(sum(&early) < sum(&reactive), "{early:?} {reactive:?}");
+    for (count, tick) in early.iter().zip(0..) {
+        // Within the tolerance of a tenth each Pod carries 1.2 cores.
+        let carried = 1320.0 * f64::from(i32::try_from(*count).unwrap());
+        let load = wave(15 * tick);
+        assert!(carried >= load, "{tick}: {count} Pods for {load}");
     }
 }
 

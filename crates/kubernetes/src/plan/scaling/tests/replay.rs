@@ -76,12 +76,6 @@ impl World {
     }
 }
 
-/// A wave of 20 minutes from 2 to 10 cores.
-fn wave(second: i64) -> f64 {
-    let ticks = f64::from(i32::try_from(second / 15).unwrap());
-    6000.0 - 4000.0 * (ticks / 40.0 * std::f64::consts::PI).cos()
-}
-
 #[test]
 fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
     let (mut world, mut replica) = (World::new(), Replica::default());
@@ -121,6 +115,40 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
         world.holds("MetricsAvailable"),
         Some(ConditionStatus::False)
     );
+}
+
+/// The floors of the wave over an hour, with this word of `scale-down`.
+fn floors(word: &str) -> Vec<i64> {
+    let (mut world, mut replica) = (World::new(), Replica::default());
+    world.annotate("evenkeel.dev/scale-down", json!(word));
+    let seconds = (0..3600).step_by(15);
+    let floors = seconds.map(|second| {
+        replica.measure(second, Some(wave(second)));
+        let (writes, _) = replica.plan(&world, second);
+        world.apply(&writes);
+        world.scale(wave(second));
+        world.least()
+    });
+    floors.collect()
+}
+
+/// The harm: in mode floor the annotation changed nothing.
+#[test]
+fn an_early_scale_in_lowers_a_floor_ahead_of_the_load_and_carries_it() {
+    let (reactive, early) = (floors("reactive"), floors("early"));
+    let sum = |floors: &[i64]| floors.iter().sum::<i64>();
+    assert!(sum(&early) < sum(&reactive), "{early:?} {reactive:?}");
+    for tick in 1..early.len() {
+        let (before, after) = (early[tick - 1], early[tick]);
+        let load = wave(15 * i64::try_from(tick).unwrap());
+        // Within the tolerance of a tenth each Pod carries 1.2 cores.
+        let carried = 1320.0 * f64::from(i32::try_from(after).unwrap());
+        let is_early = after < before && after < reactive[tick];
+        assert!(
+            !is_early || carried >= load,
+            "{tick}: {after} Pods for {load}"
+        );
+    }
 }
 
 #[test]
