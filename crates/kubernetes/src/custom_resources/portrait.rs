@@ -165,8 +165,8 @@ fn forecast() -> Value {
             ),
             "scaleDown": {
                 "type": "string", "enum": ["reactive", "early"],
-                "description": "early lets a forecast of less load take replicas away ahead of it; reactive, the default, waits \
-                     for the load to fall.",
+                "description": "early lets a forecast of less load lower the counts of the Reactive and the Predictive portrait \
+                     ahead of it; reactive, the default, waits for the load to fall.",
             },
             "predictMemory": flag("True forecasts memory too, which each Pod holds of its own."),
             "traffic": list(

@@ -43,14 +43,29 @@ fn an_early_floor_does_not_wait_for_the_window_and_keeps_to_the_policies() {
     for (behavior, expected) in [
         (None, vec![(0, 7), (90, 4)]),
         (Some(scale_down(Some(600), 100, 15)), vec![(0, 7), (90, 4)]),
-        // One Pod a minute. Within the cool-down only the window lets go of more.
+        // One Pod a minute. The cool-down of 120 s holds back early steps alone: at 195 s the window is over, and
+        // the floor falls as it would without the option.
         (
             Some(scale_down(Some(120), 1, 60)),
             vec![(0, 7), (90, 6), (195, 5), (255, 4)],
         ),
     ] {
         let policy = early(Mode::Floor, behavior);
-        assert_eq!(floors(&policy, falling), expected, "{:?}", policy.behavior);
+        let found = floors(&policy, falling);
+        assert_eq!(found, expected, "{:?}", policy.behavior);
+        let reactive = Policy {
+            scale_down: ScaleDown::Reactive,
+            ..policy
+        };
+        let at = |floors: &[(i64, i32)], second| {
+            let before = floors.iter().rev().find(|(from, _)| *from <= second);
+            before.map(|(_, floor)| *floor)
+        };
+        let reactive = floors(&reactive, falling);
+        for second in (0..900).step_by(15) {
+            let (early, reactive) = (at(&found, second), at(&reactive, second));
+            assert!(early <= reactive, "{second}: {early:?} after {reactive:?}");
+        }
     }
     let later = floors(
         &Policy {
