@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::excerpt::{OF_VALUE, excerpt};
+use crate::suggestion::nearest;
 use evenkeel_core::units::{Amount, BytesPerSecond, RateError};
 
 /// The prefix of every annotation and label of Evenkeel.
@@ -122,11 +123,11 @@ pub(crate) const CONTROL_PLANE: [&str; 2] = [
 ];
 
 /// [`PROFILE_SOURCE`] of a profile that the user chose.
-pub(crate) const PROFILE_SOURCE_DECLARED: &str = "declared";
+pub const PROFILE_SOURCE_DECLARED: &str = "declared";
 /// [`PROFILE_SOURCE`] of a profile found from requests and annotations.
 pub(crate) const PROFILE_SOURCE_REQUESTS: &str = "requests";
 /// [`PROFILE_SOURCE`] of a profile found with what other Pods of the workload used.
-pub(crate) const PROFILE_SOURCE_HISTORY: &str = "history";
+pub const PROFILE_SOURCE_HISTORY: &str = "history";
 
 /// True where a rule reads the annotation or label `key`; the others are skipped while parsing.
 pub(super) fn is_read(key: &str) -> bool {
@@ -162,6 +163,34 @@ impl InvalidAnnotation {
             accepted,
         }
     }
+
+    /// The accepted word that was most likely meant, where a word is asked for.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<&'static str> {
+        let choices = choices(self.accepted);
+        let truth = match self.value.trim().to_ascii_lowercase().as_str() {
+            "yes" | "y" | "on" | "1" | "t" => Some("true"),
+            "no" | "n" | "off" | "0" | "f" => Some("false"),
+            _ => None,
+        };
+        let truth = truth.filter(|word| choices.contains(word));
+        truth.or_else(|| nearest(&self.value, choices))
+    }
+}
+
+/// The words in a text that lists nothing but words, such as `off, recommend or on`; none otherwise.
+fn choices(accepted: &'static str) -> Vec<&'static str> {
+    let words = accepted.split(", ").flat_map(|part| part.split(" or "));
+    let words: Vec<&str> = words.map(|word| word.trim_matches('"')).collect();
+    let is_word = |word: &&str| {
+        let mut letters = word.chars();
+        letters.all(|letter| letter.is_ascii_lowercase() || letter == '-')
+    };
+    if words.iter().all(is_word) {
+        words
+    } else {
+        Vec::new()
+    }
 }
 
 impl fmt::Display for InvalidAnnotation {
@@ -170,7 +199,11 @@ impl fmt::Display for InvalidAnnotation {
             f,
             "annotation {}: {:?} is not accepted, the default applies: {}",
             self.key, self.value, self.accepted
-        )
+        )?;
+        match self.suggestion() {
+            Some(word) => write!(f, "; did you mean {word:?}?"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -279,6 +312,27 @@ mod tests {
         assert!(is_read(POD_DELETION_COST));
         assert!(is_read("autoscaling.keda.sh/paused-replicas"));
         assert!(!is_read("kubernetes.io/limit-ranger"));
+    }
+
+    #[test]
+    fn a_word_that_was_mistyped_is_told_beside_what_is_accepted() {
+        let modes = "off, recommend, floor or direct";
+        for (value, accepted, expected) in [
+            ("flor", modes, Some("floor")),
+            ("Direct", modes, Some("direct")),
+            ("auto", modes, None),
+            ("yes", "\"true\" or \"false\"", Some("true")),
+            ("FALSE", "\"true\" or \"false\"", Some("false")),
+            ("yes", modes, None),
+            // A text is no list of words.
+            ("numbr", "a whole number from 0", None),
+        ] {
+            let invalid = InvalidAnnotation::new(SCALING, value, accepted);
+            assert_eq!(invalid.suggestion(), expected, "{value}");
+            let end = expected.map(|word| format!("; did you mean {word:?}?"));
+            let is_told = end.is_some_and(|end| invalid.to_string().ends_with(&end));
+            assert_eq!(is_told, expected.is_some(), "{invalid}");
+        }
     }
 
     #[test]

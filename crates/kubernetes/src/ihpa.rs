@@ -10,12 +10,14 @@ mod rules;
 mod spec;
 mod status;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::annotations::RESUME;
+use crate::annotations::{InvalidAnnotation, RESUME};
 use crate::json::{lenient, null_is_default};
 use crate::kinds::Kind;
 use crate::meta::Meta;
@@ -79,14 +81,24 @@ impl Ihpa {
     ///
     /// # Errors
     /// An annotation that is no time.
-    pub fn resume(&self) -> Result<Option<jiff::Timestamp>, crate::annotations::InvalidAnnotation> {
-        let Some(text) = self.metadata.annotations.get(RESUME) else {
-            return Ok(None);
-        };
-        let accepted = "a time such as 2026-11-23T08:00:00Z";
-        let refused = || crate::annotations::InvalidAnnotation::new(RESUME, text, accepted);
-        text.trim().parse().map(Some).map_err(|_| refused())
+    pub fn resume(&self) -> Result<Option<Timestamp>, InvalidAnnotation> {
+        resume(&self.metadata.annotations)
     }
+}
+
+/// The same by the annotations alone.
+///
+/// # Errors
+/// An annotation that is no time.
+pub(crate) fn resume(
+    annotations: &BTreeMap<String, String>,
+) -> Result<Option<Timestamp>, InvalidAnnotation> {
+    let Some(text) = annotations.get(RESUME) else {
+        return Ok(None);
+    };
+    let accepted = "a time such as 2026-11-23T08:00:00Z";
+    let refused = || InvalidAnnotation::new(RESUME, text, accepted);
+    text.trim().parse().map(Some).map_err(|_| refused())
 }
 
 /// An IntelligentHorizontalPodAutoscaler with its rules, or with the reason why it has none.

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
+use crate::serde_message::reworded;
+
 /// A body that does not hold what it should.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
@@ -38,12 +40,12 @@ pub fn from_slice<T: DeserializeOwned>(body: &[u8]) -> Result<T, ParseError> {
         match serde_path_to_error::deserialize::<_, T>(&mut again) {
             Err(traced) => ParseError {
                 path: traced.path().to_string(),
-                message: traced.inner().to_string(),
+                message: reworded(&traced.inner().to_string()),
             },
             // What follows the object is wrong, not the object.
             Ok(_) => ParseError {
                 path: ".".to_owned(),
-                message: error.to_string(),
+                message: reworded(&error.to_string()),
             },
         }
     })
@@ -197,7 +199,7 @@ mod tests {
                 "spec.overhead.memory",
                 "a Kubernetes quantity",
             ),
-            (r#"{"spec":5}"#, "spec", "invalid type"),
+            (r#"{"spec":5}"#, "spec", "5 is not accepted"),
             ("", ".", "EOF"),
             ("{} trailing", ".", "trailing"),
         ] {

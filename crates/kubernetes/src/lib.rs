@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod annotated_object;
+pub mod annotation_check;
 pub mod annotations;
 pub mod api_service;
 pub mod autoscaler;
@@ -72,8 +74,10 @@ pub mod scaled_object;
 pub mod scaling_policy;
 pub mod scheduler_lease;
 mod selector;
+pub mod serde_message;
 pub mod series_query;
 pub mod snapshot;
+pub mod suggestion;
 pub mod taint;
 mod target_metrics;
 pub mod traffic_query;

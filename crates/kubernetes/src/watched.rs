@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::ApiResource;
 use serde::{Deserialize, Deserializer};
 
+use super::annotated_object::AnnotatedObject;
 use super::autoscaler::Autoscaler;
 use super::cron_hpa::CronHpa;
 use super::custom_kind::CustomObject;
@@ -224,40 +225,50 @@ resource!(
     Kind::ScaledObject.plural().into()
 );
 
+/// Implements the trait for objects whose kind is known to the caller alone.
+macro_rules! resource_of_any_kind {
+    ($name:ident) => {
+        impl kube_core::Resource for $name {
+            type DynamicType = ApiResource;
+            type Scope = kube_core::NamespaceResourceScope;
+
+            fn kind(resource: &ApiResource) -> Cow<'_, str> {
+                (&*resource.kind).into()
+            }
+
+            fn group(resource: &ApiResource) -> Cow<'_, str> {
+                (&*resource.group).into()
+            }
+
+            fn version(resource: &ApiResource) -> Cow<'_, str> {
+                (&*resource.version).into()
+            }
+
+            fn plural(resource: &ApiResource) -> Cow<'_, str> {
+                (&*resource.plural).into()
+            }
+
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
+}
+
 watched!(
     /// A custom resource in a watch.
     WatchedCustomObject, object: CustomObject, read by CustomObject::deserialize
 );
-
-/// Its kind is known to whoever watches it.
-impl kube_core::Resource for WatchedCustomObject {
-    type DynamicType = ApiResource;
-    type Scope = kube_core::NamespaceResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        (&*resource.kind).into()
-    }
-
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        (&*resource.group).into()
-    }
-
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        (&*resource.version).into()
-    }
-
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        (&*resource.plural).into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+resource_of_any_kind!(WatchedCustomObject);
+watched!(
+    /// An object of any kind in a list, with its annotations.
+    ListedObject, object: AnnotatedObject, read by AnnotatedObject::deserialize
+);
+resource_of_any_kind!(ListedObject);
 
 fn deployment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
     Workload::deserialize(Kind::Deployment, deserializer)
