@@ -216,7 +216,7 @@ impl ClassifiedPod {
             table.add_row([
                 Cell::new(figures::title(resource)),
                 Cell::new(if asks { amount } else { "–".to_owned() }),
-                Cell::new(part.source),
+                Cell::new(demand_source(part.source)),
                 if part.dominant {
                     style.bold(share)
                 } else {
@@ -232,6 +232,17 @@ impl ClassifiedPod {
             writeln!(to)?;
         }
         Ok(())
+    }
+}
+
+/// The source of a demand, in words.
+fn demand_source(name: &str) -> &str {
+    match name {
+        "history" => "its workload's past",
+        "caps" => "its cap",
+        "unknown" => "not stated",
+        // An annotation and requests are what they are called.
+        other => other,
     }
 }
 

@@ -5,11 +5,40 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, Table};
 
-use crate::cli::figures::{in_unit, noun, title, unit, with_unit};
+use crate::cli::figures::{in_unit, title, unit, with_unit};
 use crate::cli::output::{Style, percent};
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::units::{Amount, Resource};
 use evenkeel_kubernetes::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
+use evenkeel_kubernetes::extender::judgement::Exemption;
+
+/// The reason why a Pod is not judged as others are, by its name in an explanation.
+pub(super) fn exemption(name: &str) -> String {
+    Exemption::named(name).map_or_else(|| name.to_owned(), |why| why.to_string())
+}
+
+/// Prints the exemption of the Pod, if it has one, and the rule of headroom.
+pub(super) fn print_headroom(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> {
+    if let Some(name) = &explanation.unjudged {
+        let why = exemption(name);
+        if Exemption::named(name).is_some_and(Exemption::is_scored) {
+            writeln!(
+                to,
+                "Every node passes without headroom: {why}.\nNodes are scored as for any other Pod.\n"
+            )?;
+        } else {
+            writeln!(
+                to,
+                "Every node passes, and none is preferred: {why}.\nIf the Pod were judged:\n"
+            )?;
+        }
+    }
+    writeln!(
+        to,
+        "Headroom: with the Pod there, every resource has to stay below {}.",
+        percent(explanation.headroom)
+    )
+}
 
 pub(super) fn asks(explanation: &Explanation) -> String {
     let mut stated = Vec::new();
@@ -18,10 +47,10 @@ pub(super) fn asks(explanation: &Explanation) -> String {
         let amount = with_unit(resource, Amount::new(asked.amount));
         let amount = match resource {
             Resource::Cpu => amount,
-            _ => format!("{amount} of {}", noun(resource)),
+            _ => format!("{amount} of {}", resource.noun()),
         };
         match &*asked.source {
-            "unknown" => unsaid.push(noun(resource)),
+            "unknown" => unsaid.push(resource.noun()),
             "history" => stated.push(format!("{amount} (by what its workload used)")),
             "caps" => stated.push(format!("{amount} (its cap)")),
             _ => stated.push(amount),
@@ -57,7 +86,7 @@ fn loads(explanation: &Explanation, style: Style) -> Table {
         for (resource, term) in node.resources.0.iter() {
             cells.push(load(resource, term, explanation.headroom, style));
         }
-        cells.push(verdict(node, style));
+        cells.push(verdict(node, explanation.relaxed, style));
         table.add_row(cells);
     }
     table
@@ -90,7 +119,7 @@ fn beside(part: f64, limit: f64) -> String {
     }
 }
 
-fn verdict(node: &NodeExplanation, style: Style) -> Cell {
+fn verdict(node: &NodeExplanation, relaxed: bool, style: Style) -> Cell {
     if !node.schedulable {
         return Cell::new("closed");
     }
@@ -98,12 +127,13 @@ fn verdict(node: &NodeExplanation, style: Style) -> Cell {
         return style.good(Cell::new("passes"));
     }
     if node.passes {
-        return Cell::new("passes, relaxed");
+        let why = if relaxed { "relaxed" } else { "exempt" };
+        return Cell::new(format!("passes, {why}"));
     }
     let refusing: Vec<&str> = Resource::ALL
         .into_iter()
         .filter(|resource| node.refused_by.iter().any(|by| by == resource.as_str()))
-        .map(noun)
+        .map(Resource::noun)
         .collect();
     style.bad(Cell::new(format!("no: {}", refusing.join(", "))))
 }
@@ -150,7 +180,7 @@ fn foreseen(node: &str, resource: Resource, term: &ResourceExplanation) -> Optio
     Some(format!(
         "{node}: {} of {} now, {} foreseen within {} min",
         text(term.load),
-        noun(resource),
+        resource.noun(),
         text(foreseen),
         seconds / 60
     ))
@@ -165,7 +195,7 @@ fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> 
     if terms().any(|term| !term.fits) {
         writeln!(
             to,
-            "!  too much: the resource for which the node is refused"
+            "!  too much: the resource leaves the node no headroom for the Pod"
         )?;
     }
     if explanation.nodes.iter().any(|node| node.estimated) {

@@ -13,17 +13,6 @@ pub(super) const fn title(resource: Resource) -> &'static str {
     }
 }
 
-/// Noun for a resource in a sentence.
-pub(super) const fn noun(resource: Resource) -> &'static str {
-    match resource {
-        Resource::Cpu => "cpu",
-        Resource::Memory => "memory",
-        Resource::NetworkIo => "network",
-        Resource::DiskIo => "disk I/O",
-        Resource::Disk => "disk",
-    }
-}
-
 /// The unit of a resource's column.
 pub(super) const fn unit(resource: Resource) -> &'static str {
     match resource {

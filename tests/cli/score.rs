@@ -153,6 +153,43 @@ fn a_pod_that_is_not_judged_is_told_why() {
     }
 }
 
+/// A Pod that the headroom rule does not hold for is scored as any other.
+#[test]
+fn a_critical_pod_passes_everywhere_and_is_still_placed_by_load() {
+    let manifest = "
+kind: Pod
+metadata: {name: a, namespace: shop}
+spec: {priorityClassName: system-cluster-critical, containers: [{name: a, resources: {requests: {cpu: 500m}}}]}
+";
+    let arguments = ["score", "-f", "-", "--cluster", MIXED];
+    let people = evenkeel_with_input(&arguments, manifest);
+    for part in [
+        "Every node passes without headroom: its priority class is critical to the system.",
+        "scored as for any other Pod",
+        "passes, exempt",
+        "Best for the balance",
+    ] {
+        assert!(people.stdout.contains(part), "{part}: {}", people.stdout);
+    }
+    for part in ["none is preferred", "critical.\n\nNo node", "no: "] {
+        assert!(!people.stdout.contains(part), "{part}: {}", people.stdout);
+    }
+    let programs = [&arguments[..], &["-o", "json"]].concat();
+    let report = evenkeel_with_input(&programs, manifest).json();
+    let pod = &report["pods"][0];
+    assert_eq!(pod["unjudged"], "critical");
+    let nodes = pod["nodes"].as_array().expect("a list");
+    let open: Vec<&Value> = nodes
+        .iter()
+        .filter(|node| node["schedulable"] == true)
+        .collect();
+    assert!(
+        open.iter()
+            .all(|node| node["passes"] == true && node["score"].is_number())
+    );
+    assert_eq!(open[0]["name"], pod["best"], "the best node comes first");
+}
+
 #[test]
 fn a_pod_that_fits_nowhere_is_an_answer_and_not_a_failure() {
     let manifest = "

@@ -13,10 +13,10 @@ use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::{
     NodeLoads, Notice, PlainReplicas, TimedEvent, WorkloadLoad,
 };
-use crate::cli::figures;
 use crate::cli::output::{Failure, percent};
 use evenkeel_clock as clock;
 use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::annotations::{PROFILE_SOURCE_DECLARED, PROFILE_SOURCE_HISTORY};
 
 /// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
@@ -103,7 +103,14 @@ fn told(event: &Event) -> (&'static str, String) {
             pod,
             profile,
             source,
-        } => ("classified", format!("{pod} is {profile} by {source}")),
+        } => {
+            let source = match &**source {
+                PROFILE_SOURCE_DECLARED => "by its annotation",
+                PROFILE_SOURCE_HISTORY => "by what its workload used",
+                _ => "by what it asks for",
+            };
+            ("classified", format!("{pod}: profile {profile}, {source}"))
+        }
         Event::PodPlaced {
             pod, node, profile, ..
         } => {
@@ -220,7 +227,7 @@ fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
             .iter()
             .max_by(|a, b| a.utilisation[resource].total_cmp(&b.utilisation[resource]));
         if let Some(node) = fullest {
-            let (noun, share) = (figures::noun(resource), node.utilisation[resource]);
+            let (noun, share) = (resource.noun(), node.utilisation[resource]);
             parts.push(format!("{noun} up to {} on {}", percent(share), node.name));
         }
     }
@@ -305,7 +312,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 13, "{text}");
         for (line, part) in [
-            (0, "01:02:05  classified  shop/web-0 is network by requests"),
+            (
+                0,
+                "01:02:05  classified  shop/web-0: profile network, by what it asks for",
+            ),
             (
                 1,
                 "placed      shop/web-0 (network) on large-1: score 9, in-tree 481",

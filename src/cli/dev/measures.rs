@@ -3,7 +3,6 @@
 
 use comfy_table::Cell;
 
-use crate::cli::figures;
 use crate::cli::output::{Style, percent};
 use evenkeel_sandbox::engine::summary::Summary;
 
@@ -61,11 +60,11 @@ pub(super) fn of(run: &Summary, line: f64) -> Vec<Measure> {
     let measure = |what, value, text: fn(f64) -> String| Measure { what, value, text };
     let mut all = Vec::new();
     for part in &run.resources {
-        let noun = figures::noun(part.resource);
+        let noun = part.resource.noun();
         all.push(measure(format!("Spread of {noun}"), part.spread, points));
     }
     for part in &run.resources {
-        let noun = figures::noun(part.resource);
+        let noun = part.resource.noun();
         all.push(measure(format!("Peak of {noun}"), part.peak, percent));
     }
     let over = format!("Time with a node over {}", percent(line));

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::api::explain::{DeletionCost, Notice, PastVerdict, PodExplanation, Verdict};
 use crate::cli::explanation;
-use crate::cli::output::{Report, Style, percent};
+use crate::cli::output::{Report, Style};
+use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::extender::explain::Explanation;
 
 /// Nodes shown at most, the best first; all of them are in the JSON.
@@ -100,17 +101,7 @@ impl Explained<'_> {
         to: &mut dyn Write,
         style: Style,
     ) -> io::Result<()> {
-        if let Some(why) = &explained.unjudged {
-            writeln!(
-                to,
-                "Every node passes, and none is preferred: {why}. If it were judged:\n"
-            )?;
-        }
-        writeln!(
-            to,
-            "Headroom: with the Pod there, every resource has to stay below {}.",
-            percent(explained.headroom)
-        )?;
+        explanation::print_headroom(explained, to)?;
         let mut short = explained.clone();
         let left_out = short.nodes.len().saturating_sub(SHOWN);
         short.nodes.truncate(SHOWN);
@@ -153,13 +144,23 @@ fn answered(past: &PastVerdict) -> String {
         } => {
             let by: Vec<String> = refused_by
                 .iter()
-                .map(|(resource, nodes)| format!("{nodes} by {resource}"))
+                .map(|(resource, nodes)| {
+                    let known = Resource::ALL
+                        .into_iter()
+                        .find(|one| one.as_str() == *resource);
+                    match known {
+                        Some(known) => format!("{nodes} by {}", known.noun()),
+                        None => format!("{nodes} by {resource}"),
+                    }
+                })
                 .collect();
             let mut line = format!("{at}  filter: {passed} of {asked} nodes passed");
             for part in [
                 (!by.is_empty()).then(|| format!("refused {}", by.join(", "))),
-                unjudged.as_ref().map(|why| format!("unjudged: {why}")),
-                relaxed.then(|| "without headroom, since none has any".to_owned()),
+                unjudged.as_ref().map(|why| {
+                    format!("without headroom, because {}", explanation::exemption(why))
+                }),
+                relaxed.then(|| "without headroom, because no node has any".to_owned()),
                 nominated.then(|| "the nominated one without headroom".to_owned()),
             ]
             .into_iter()
@@ -178,9 +179,12 @@ fn answered(past: &PastVerdict) -> String {
             unjudged,
         } => match (best, score, unjudged) {
             (Some(best), Some(score), _) => {
-                format!("{at}  prioritize: of {asked} nodes {best} got most, {score}.")
+                format!("{at}  prioritize: of {asked} nodes {best} got the highest score, {score}.")
             }
-            (_, _, Some(why)) => format!("{at}  prioritize: no preference, {why}."),
+            (_, _, Some(why)) => format!(
+                "{at}  prioritize: no node preferred, because {}.",
+                explanation::exemption(why)
+            ),
             _ => format!("{at}  prioritize: of {asked} nodes none was preferred."),
         },
     }
@@ -254,7 +258,10 @@ mod tests {
             (None, false, ["As it would be answered now:", "below 80"]),
         ] {
             let text = printed(terms, shows_now);
-            assert!(text.contains("of 1 nodes a got most, 10."), "{text}");
+            assert!(
+                text.contains("of 1 nodes a got the highest score, 10."),
+                "{text}"
+            );
             for part in parts {
                 assert!(text.contains(part), "{part}: {text}");
             }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use super::{Scored, ScoredPod};
 use crate::cli::explanation;
-use crate::cli::output::{Report, Style, percent};
+use crate::cli::output::{Report, Style};
 use evenkeel_kubernetes::extender::explain::Explanation;
+use evenkeel_kubernetes::extender::judgement::Exemption;
 
 impl Report for Scored {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
@@ -40,20 +41,12 @@ impl ScoredPod {
         for warning in warnings {
             writeln!(to, "Warning: {warning}\n")?;
         }
-        match unjudged {
-            Some(why) => {
-                writeln!(
-                    to,
-                    "Every node passes, and none is preferred: {}",
-                    reason(why)
-                )?;
-                writeln!(to, "If it were judged:\n")?;
-            }
-            None => writeln!(
+        explanation::print_headroom(explanation, to)?;
+        if unjudged.as_deref() == Some(Exemption::NamespaceUnknown.as_str()) {
+            writeln!(
                 to,
-                "Headroom: with the Pod there, every resource has to stay below {}.",
-                percent(explanation.headroom)
-            )?,
+                "Add the namespace to the cluster file, under `namespaces`, with evenkeel.dev/enabled: \"true\"."
+            )?;
         }
         explanation::print_loads(explanation, to, style)?;
         if !relaxed_to.is_empty() {
@@ -65,30 +58,11 @@ impl ScoredPod {
         }
         match best {
             Some(best) => explanation::print_scores(explanation, best, to, style),
+            None if unjudged.is_some() => Ok(()),
             None => writeln!(
                 to,
                 "No node has headroom for the Pod: it waits until one regains it, or until relaxAfter."
             ),
         }
-    }
-}
-
-/// Meaning of the reason why a Pod is not judged, and what can be done about it.
-fn reason(why: &str) -> &'static str {
-    match why {
-        "namespace_unknown" => {
-            "its namespace does not stand in\n\
-             the cluster file. Add it under `namespaces` with evenkeel.dev/enabled: \"true\"."
-        }
-        "not_opted_in" => {
-            "its namespace has not opted in.\n\
-             The annotation evenkeel.dev/enabled: \"true\" on the namespace does that."
-        }
-        "skipped" => "it is annotated with\nevenkeel.dev/skip.",
-        "daemon_set" => "a Pod of a DaemonSet\nhas its node.",
-        "mirror" => "it mirrors a static Pod,\nwhich runs already.",
-        "critical" => "it is critical to the\nsystem.",
-        "no_metrics" => "no node has a fresh\nmeasurement.",
-        _ => "the cluster is not known yet.",
     }
 }

@@ -1,7 +1,6 @@
 //! A comparison as a picture: for each resource, how even and how full each policy left the nodes.
 
 use super::report::{PolicyReport, Simulated};
-use crate::cli::figures;
 use crate::cli::forecast::chart::{
     self, Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
 };
@@ -13,7 +12,7 @@ use evenkeel_sandbox::simulation::policies::PolicyName;
 pub(super) fn svg(simulated: &Simulated) -> String {
     let resources = Resource::ALL.into_iter().enumerate();
     let charts = resources.map(|(at, resource)| {
-        let noun = figures::noun(resource);
+        let noun = resource.noun();
         Chart::Scatter(Scatter {
             title: format!("{}: {noun}", simulated.scenario),
             notes: vec![format!(

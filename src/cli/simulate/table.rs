@@ -161,7 +161,7 @@ impl Simulated {
         }
         let mut worse = Vec::new();
         for (at, resource) in Resource::ALL.into_iter().enumerate() {
-            let noun = figures::noun(resource);
+            let noun = resource.noun();
             let spread = |policy: &PolicyReport| policy.resources[at].spread;
             let peak = |policy: &PolicyReport| policy.resources[at].peak;
             worse.extend(self.worse(ours, &spread, &format!("the spread of {noun}")));

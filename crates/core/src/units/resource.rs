@@ -48,6 +48,18 @@ impl Resource {
         }
     }
 
+    /// The word in a sentence for people.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::NetworkIo => "network",
+            Self::DiskIo => "disk I/O",
+            Self::Disk => "disk",
+        }
+    }
+
     /// An amount of this resource as Kubernetes and the annotations write it: a quantity, or a rate
     /// for I/O. What is finer than the unit is rounded up.
     ///

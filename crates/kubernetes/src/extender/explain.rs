@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::decide::{self, Filtered};
-use super::judgement::{self, Call, Judgement};
+use super::judgement::{self, Call, Exemption, Judgement};
 use super::verdicts::VerdictCache;
 use super::wire::Request;
 use crate::demand::Demand;
@@ -29,7 +29,8 @@ pub use node::{NodeExplanation, ResourceExplanation, Resourced};
 pub struct Explanation {
     pub namespace: String,
     pub pod: String,
-    /// The exemption by which every node passes unjudged; the rest is then only informative.
+    /// The exemption by which every node passes. Scores are sent all the same where it is one of the
+    /// headroom rule alone; otherwise the rest is only informative.
     pub unjudged: Option<Cow<'static, str>>,
     /// The demand of the Pod, with the source of each number.
     pub demand: Resourced<Demanded>,
@@ -91,7 +92,7 @@ pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Ex
             headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
         })
     };
-    if filtered.exemption.is_some() {
+    if judgement::exemption(pod, call).is_some_and(|why| !why.is_scored()) {
         // What the rule would say, where it decides nothing.
         filtered.refused = asked.names.iter().map(rule).collect();
     }
@@ -145,6 +146,7 @@ fn explained(
 ) -> Explanation {
     let pod = &request.pod;
     let judgement = Judgement::if_judged(pod, call);
+    let exemption = judgement::exemption(pod, call);
     let ranked = Scores::of(&self::request(pod, scored.to_vec()), &judgement, call);
     let asked = request.names.iter().enumerate();
     let known = asked.filter_map(|(at, name)| {
@@ -158,7 +160,7 @@ fn explained(
                 node,
                 possible: call.snapshot.nodes.possible(position).unwrap_or_default(),
                 refused,
-                relaxed: filtered.relaxed,
+                without_headroom: filtered.relaxed || exemption.is_some_and(Exemption::is_scored),
                 score: ranked.at(&node.name),
             };
             found.explained(&judgement, call.now)
@@ -172,7 +174,6 @@ fn explained(
             .then_with(|| total(b).total_cmp(&total(a)))
             .then_with(|| a.name.cmp(&b.name))
     });
-    let exemption = judgement::exemption(pod, call);
     let Judgement {
         demand, headroom, ..
     } = &judgement;

@@ -1,5 +1,7 @@
 //! The rules that hold for one Pod, or the exemption from them.
 
+use std::fmt;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::demand::{Demand, demand};
@@ -44,6 +46,30 @@ pub enum Exemption {
 }
 
 impl Exemption {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::NamespaceUnknown,
+        Self::NotOptedIn,
+        Self::Skipped,
+        Self::DaemonSet,
+        Self::Mirror,
+        Self::Critical,
+        Self::NotSynced,
+        Self::NoMetrics,
+    ];
+
+    /// The reason with this name; `None` for the name of a reason of another version.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// True where prioritize scores the nodes all the same: the Pod is exempt from the headroom rule alone.
+    #[must_use]
+    pub const fn is_scored(self) -> bool {
+        matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
+    }
+
     /// The name in metrics and explanations.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -57,6 +83,23 @@ impl Exemption {
             Self::NotSynced => "not_synced",
             Self::NoMetrics => "no_metrics",
         }
+    }
+}
+
+impl fmt::Display for Exemption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NamespaceUnknown => "its namespace is not known",
+            Self::NotOptedIn => {
+                "its namespace has not opted in (annotation evenkeel.dev/enabled: \"true\")"
+            }
+            Self::Skipped => "it has the annotation evenkeel.dev/skip: \"true\"",
+            Self::DaemonSet => "it belongs to a DaemonSet, which names its node",
+            Self::Mirror => "it mirrors a static Pod, which runs already",
+            Self::Critical => "its priority class is critical to the system",
+            Self::NotSynced => "the objects of the cluster are not all listed yet",
+            Self::NoMetrics => "no node has a fresh measurement",
+        })
     }
 }
 
@@ -147,13 +190,14 @@ impl<'a> Judgement<'a> {
     }
 }
 
-/// The exemption from any judgement that holds for a Pod, if there is one.
+/// The exemption that holds for a Pod, if there is one; one from any score comes before one from the headroom rule
+/// alone.
 #[must_use]
 pub fn exemption(pod: &Pod, call: &Call<'_>) -> Option<Exemption> {
     Judgement::of(pod, call)
         .err()
-        .or_else(|| headroom_exemption(pod))
         .or_else(|| blind(call.snapshot))
+        .or_else(|| headroom_exemption(pod))
 }
 
 /// h for Pods: that of their priority class, else that of their namespace, else the configured one.

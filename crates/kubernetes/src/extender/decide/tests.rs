@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::extender::explain::explain;
 use crate::extender::judgement::exemption;
 use crate::namespace_policy::NamespacePolicy;
 use crate::snapshot::Namespaces;
@@ -170,6 +171,66 @@ fn each_exemption_lets_every_node_pass() {
         let parsed = serde_json::from_value(pod.clone()).unwrap();
         assert_eq!(exemption(&parsed, &call(&snapshot, &policy)), why, "{pod}");
     }
+}
+
+/// Pods of all kinds: for each, what an explanation says of a node is what filter and prioritize answer.
+#[test]
+fn an_explanation_agrees_with_both_answers_whatever_the_pod_is_exempt_from() {
+    let policy = policy();
+    let names = ["full", "light", "middle"];
+    let kinds = [
+        json!({}),
+        json!({"metadata": {"annotations": {"evenkeel.dev/skip": "true"}}}),
+        json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}}),
+        json!({"metadata": {"ownerReferences": [{"kind": "DaemonSet", "controller": true}]}}),
+        json!({"spec": {"priorityClassName": "system-cluster-critical"}}),
+        json!({"spec": {"priorityClassName": "system-node-critical"}}),
+        json!({"metadata": {"namespace": "other"}}),
+    ];
+    let measured = snapshot(&[("full", 950), ("light", 100), ("middle", 500)]);
+    let unsynced = Snapshot {
+        synced: false,
+        ..measured.clone()
+    };
+    for (snapshot, kind) in [&measured, &unsynced]
+        .into_iter()
+        .flat_map(|snapshot| kinds.iter().map(move |kind| (snapshot, kind)))
+    {
+        let mut pod = plain();
+        json_patch::merge(&mut pod, kind);
+        let call = call(snapshot, &policy);
+        let parsed: Pod = serde_json::from_value(pod.clone()).unwrap();
+        let explained = explain(&parsed, &call);
+        let filtered = filtered(&pod, &names, &call);
+        let passing: Vec<&str> = passing(&pod, &names, &call);
+        let body = body(&pod, &passing);
+        let prioritized = prioritize(&Request::parse(&body).unwrap(), &call);
+        let exempt_from_all = prioritized.exemption.is_some();
+        let is_told = explained.unjudged.is_some();
+        assert_eq!(is_told, filtered.exemption.is_some(), "{pod}");
+        let is_scored = exemption(&parsed, &call).is_none_or(Exemption::is_scored);
+        assert_eq!(is_scored, !exempt_from_all, "{pod}");
+        if exempt_from_all {
+            continue;
+        }
+        for node in &explained.nodes {
+            let at = passing.iter().position(|name| *name == node.name);
+            assert_eq!(node.passes, at.is_some(), "{pod}: {}", node.name);
+            let score = at.map(|at| prioritized.scores[at]);
+            assert_eq!(node.score, score, "{pod}: {}", node.name);
+        }
+        let best = prioritized.best.map(|at| passing[at]);
+        assert_eq!(explained.best.as_deref(), best, "{pod}");
+    }
+}
+
+#[test]
+fn every_exemption_has_a_name_of_its_own_and_words_without_it() {
+    for why in Exemption::ALL {
+        assert_eq!(Exemption::named(why.as_str()), Some(why));
+        assert!(!why.to_string().contains('_'), "{why}");
+    }
+    assert_eq!(Exemption::named("of_another_version"), None);
 }
 
 #[test]

@@ -94,8 +94,8 @@ pub(super) struct Found<'a> {
     pub(super) possible: Resources<Amount>,
     /// The resources that refuse.
     pub(super) refused: ResourceSet,
-    /// True where nodes pass without headroom.
-    pub(super) relaxed: bool,
+    /// True where nodes may pass without headroom.
+    pub(super) without_headroom: bool,
     pub(super) score: Option<(&'a NodeScore, u8)>,
 }
 
@@ -105,7 +105,7 @@ impl Found<'_> {
             node,
             possible: _,
             refused,
-            relaxed,
+            without_headroom,
             score,
         } = self;
         let terms = headroom::terms(&judgement.demand.amounts, &node.ahead(), judgement.headroom);
@@ -116,7 +116,7 @@ impl Found<'_> {
             schedulable: node.schedulable,
             estimated: node.is_estimated(),
             passes: refused.is_empty(),
-            refused_by: named(if *relaxed && refused.is_empty() {
+            refused_by: named(if *without_headroom && refused.is_empty() {
                 let demand = &judgement.demand.amounts;
                 headroom::refusing(demand, &node.ahead(), judgement.headroom)
             } else {
