@@ -218,6 +218,8 @@ const FURTHER: &[Access<'static>] = &[
     // Leadership. A create names no object yet, so it cannot be limited to one.
     own(Kind::Lease, &["create"], &[], Need::Always),
     own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
+    // The uid of the configuration's ConfigMap, which an Event about it names.
+    own(Kind::ConfigMap, &["get"], &["evenkeel"], Need::Always),
     // Whether the second scheduler is alive. A watch by one name is allowed by that name alone.
     own(
         Kind::Lease,

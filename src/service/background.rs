@@ -139,8 +139,12 @@ fn reloading(parts: &Parts, queue: WriteQueue, cancel: &CancellationToken, tasks
         config: parts.config.clone(),
         switch: parts.switch.clone(),
         metrics: parts.instruments.configuration.clone(),
-        queue: Some(queue),
-        replica: parts.replica.clone(),
+        events: Some(reload::Events {
+            queue,
+            client: parts.client.clone(),
+            replica: parts.replica.clone(),
+            clock: parts.cluster.clock(),
+        }),
     };
     let reload = reload.run(cancel.clone());
     lasting(tasks, "watch of the configuration", cancel, reload);

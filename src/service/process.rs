@@ -67,8 +67,7 @@ impl Process {
             config,
             switch: self.switch.clone(),
             metrics,
-            queue: None,
-            replica: self.replica.clone(),
+            events: None,
         };
         let reload = reload.run(self.cancel.clone());
         let name = "watch of the configuration";

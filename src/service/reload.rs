@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::Purpose;
 use evenkeel_kubernetes::plan::event::{Event, Regarding, Severity};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +19,9 @@ use crate::telemetry::Registry;
 /// Pause between two looks at the file: kubelet itself takes up to a minute to bring a changed
 /// ConfigMap, and the kill switch should not add to that.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long the ConfigMap's uid is waited for: the file is looked at again only after that.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The ConfigMap that the manifests mount.
 const CONFIGURATION: &str = "evenkeel";
@@ -43,9 +48,17 @@ pub(super) struct Watch {
     pub(super) config: Config,
     pub(super) switch: WriteSwitch,
     pub(super) metrics: Metrics,
-    /// The way of Events; `None` where others tell of a refused file already.
-    pub(super) queue: Option<WriteQueue>,
+    /// The way of Events; `None` where others report a refused file already.
+    pub(super) events: Option<Events>,
+}
+
+/// What it takes to write an Event about the ConfigMap.
+pub(super) struct Events {
+    pub(super) queue: WriteQueue,
+    pub(super) client: Client,
     pub(super) replica: Replica,
+    /// The clock of the cluster, by which Events are dated.
+    pub(super) clock: Clock,
 }
 
 /// The last messages, so that each is told once.
@@ -61,11 +74,11 @@ impl Watch {
         let mut ticks = tokio::time::interval(LOOK);
         let mut told = Told::default();
         while cancel.run_until_cancelled(ticks.tick()).await.is_some() {
-            self.look(&mut told);
+            self.look(&mut told).await;
         }
     }
 
-    fn look(&self, told: &mut Told) {
+    async fn look(&self, told: &mut Told) {
         let error = match self.config.reload() {
             Ok(Reload {
                 writes,
@@ -88,7 +101,7 @@ impl Watch {
         let refused = error.as_ref().map(ToString::to_string);
         if refused != told.refused {
             if let Some(error) = error {
-                self.refuse(&error);
+                self.refuse(&error).await;
             } else {
                 tracing::info!("the configuration file is accepted again");
             }
@@ -102,12 +115,17 @@ impl Watch {
         }
     }
 
-    /// Tells of a refused file; the leader's Event is the one that is written.
-    fn refuse(&self, error: &ConfigError) {
+    /// Reports a refused file; the leader's Event is the one that is written.
+    async fn refuse(&self, error: &ConfigError) {
         tracing::warn!(%error, "the changed configuration is refused, the old one stays");
-        let Some(queue) = &self.queue else {
-            return;
-        };
+        if let Some(events) = &self.events {
+            events.refused(error).await;
+        }
+    }
+}
+
+impl Events {
+    async fn refused(&self, error: &ConfigError) {
         let note = format!("the configuration in force stays: {error}");
         let event = Event {
             purpose: Purpose::Configuration,
@@ -120,10 +138,20 @@ impl Watch {
             kind: Kind::ConfigMap,
             namespace: Some(self.replica.namespace.clone()),
             name: CONFIGURATION.to_owned(),
-            uid: String::new(),
+            uid: self.uid().await,
         };
         let reporter = &self.replica.identity;
-        queue.put(event.at(&regarding, reporter, clock::now()));
+        let write = event.at(&regarding, reporter, self.clock.now());
+        self.queue.put(write);
+    }
+
+    /// The uid of the ConfigMap, by which `kubectl describe` finds its Events. Where it cannot be read, as where the
+    /// file comes from elsewhere, the Event stands without.
+    async fn uid(&self) -> String {
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), &self.replica.namespace);
+        let asked = tokio::time::timeout(PATIENCE, maps.get_metadata(CONFIGURATION)).await;
+        let map = asked.ok().and_then(Result::ok);
+        map.and_then(|map| map.metadata.uid).unwrap_or_default()
     }
 }
 
@@ -131,12 +159,17 @@ impl Watch {
 mod tests {
     use std::path::Path;
 
+    use jiff::{SignedDuration, Timestamp};
+    use serde_json::json;
+
     use super::*;
     use crate::config::Sources;
     use crate::controller::fake_api::{FakeApi, eventually};
     use crate::controller::{self, Leadership, Writer, writer};
     use crate::telemetry;
 
+    /// What the cluster's clock shows at the machine's epoch: it is two days behind.
+    const BEHIND: Timestamp = Timestamp::constant(-2 * 24 * 60 * 60, 0);
     const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/keel/events";
 
     fn write(path: &Path, fields: &str) {
@@ -163,11 +196,15 @@ mod tests {
             config,
             switch,
             metrics: Metrics::default(),
-            queue: Some(queue),
-            replica: Replica {
-                namespace: "keel".to_owned(),
-                identity: "evenkeel-0".to_owned(),
-            },
+            events: Some(Events {
+                queue,
+                client: api.client(),
+                replica: Replica {
+                    namespace: "keel".to_owned(),
+                    identity: "evenkeel-0".to_owned(),
+                },
+                clock: Clock::accelerated(1.0, BEHIND, Timestamp::UNIX_EPOCH),
+            }),
         }
     }
 
@@ -187,12 +224,12 @@ mod tests {
         let path = folder.path().join("config.yaml");
         write(&path, "writes: disabled\n");
         let (watch, mut told) = (watch(&path, &api), Told::default());
-        watch.look(&mut told);
+        watch.look(&mut told).await;
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Disabled, 0));
         // What would switch writes on stands beside a value that is not accepted.
         write(&path, "writes: enabled\nscheduling: {headroom: 7}\n");
         for _ in 0..3 {
-            watch.look(&mut told);
+            watch.look(&mut told).await;
         }
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Disabled, 1));
         eventually("an Event", || !api.writes().is_empty()).await;
@@ -201,31 +238,41 @@ mod tests {
         assert_eq!(writes.len(), 1, "it is told once");
         assert_eq!(writes[0].1, EVENTS);
         write(&path, "writes: enabled\n");
-        watch.look(&mut told);
+        watch.look(&mut told).await;
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Enabled, 0));
         // The kill switch is obeyed in a file that is refused, which is told of all the same.
         write(&path, "writes: disabled\nscheduling: {headroom: 7}\n");
-        watch.look(&mut told);
+        watch.look(&mut told).await;
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Disabled, 1));
         std::fs::remove_file(&path).unwrap();
-        watch.look(&mut told);
+        watch.look(&mut told).await;
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Disabled, 1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_event_names_the_field_and_the_configmap() {
         let (api, folder) = (FakeApi::default(), tempfile::tempdir().unwrap());
+        let map = json!({"metadata": {"name": "evenkeel", "uid": "uid-of-the-map"}});
+        api.set("/api/v1/namespaces/keel/configmaps/evenkeel", map);
         let path = folder.path().join("config.yaml");
         write(&path, "");
         let (watch, mut told) = (watch(&path, &api), Told::default());
         write(&path, "scheduling: {headroom: 7}\n");
-        watch.look(&mut told);
+        watch.look(&mut told).await;
         eventually("an Event", || !api.writes().is_empty()).await;
         let event = api.only_under(EVENTS);
         assert_eq!(event["reason"], "ConfigurationRefused");
         assert_eq!(event["type"], "Warning");
         assert_eq!(event["regarding"]["kind"], "ConfigMap");
         assert_eq!(event["regarding"]["name"], "evenkeel");
+        // By which `kubectl describe configmap` finds it.
+        assert_eq!(event["regarding"]["uid"], "uid-of-the-map");
+        // By the clock of the cluster, which need not be the machine's: else its age is "<invalid>".
+        let at: Timestamp = event["eventTime"].as_str().unwrap().parse().unwrap();
+        assert!(
+            at < evenkeel_clock::now() - SignedDuration::from_hours(24),
+            "{at}"
+        );
         let note = event["note"].as_str().unwrap();
         assert!(note.contains("scheduling.headroom"), "{note}");
         assert!(note.contains("stays"), "{note}");
