@@ -19,6 +19,7 @@ pub mod dashboard;
 pub mod doctor;
 pub mod external_checks;
 pub mod external_metrics;
+mod kubeconfig;
 pub mod metrics;
 pub mod metrics_provider;
 pub mod server;

@@ -17,6 +17,7 @@ use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Setti
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::serde_message::reworded;
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
 
@@ -110,8 +111,13 @@ pub(super) fn read(path: &Path, policy: &Policy) -> Result<Cluster, Failure> {
 
 fn parse(text: &str, policy: &Policy) -> Result<Cluster, Vec<String>> {
     let tree = yaml::parse_amounts(text).map_err(|error| vec![format!("is not YAML: {error}")])?;
-    let file: ClusterFile = serde_path_to_error::deserialize(&tree)
-        .map_err(|error| vec![format!("{}: {}", error.path(), error.inner())])?;
+    let file: ClusterFile = serde_path_to_error::deserialize(&tree).map_err(|error| {
+        vec![format!(
+            "{}: {}",
+            error.path(),
+            reworded(&error.inner().to_string())
+        )]
+    })?;
     let mut check = Checker::default();
     let cluster = build(file, policy, &mut check);
     if check.findings.is_empty() {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::kubeconfig;
 
 /// Time limit for reaching the API server, and for each call.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,19 +38,7 @@ impl Cluster {
 /// A client by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's service
 /// account.
 pub(super) async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
-    let mut config = match kubeconfig {
-        None => kube::Config::infer()
-            .await
-            .context("no way to reach a cluster was found: give --kubeconfig")?,
-        Some(path) => {
-            let name = path.display();
-            let read = Kubeconfig::read_from(path)
-                .with_context(|| format!("the kubeconfig {name} cannot be read"))?;
-            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-                .await
-                .with_context(|| format!("the kubeconfig {name} cannot be used"))?
-        }
-    };
+    let mut config = kubeconfig::find(kubeconfig).await?;
     config.connect_timeout = Some(PATIENCE);
     config.read_timeout = Some(PATIENCE);
     // Else a 503, such as the one for a Pod that does not answer, is tried for minutes.

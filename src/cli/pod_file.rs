@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::output::{self, Failure};
 use crate::config::yaml;
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::serde_message::reworded;
 
 /// Path of the Pod template in each kind of workload.
 const TEMPLATES: [(&str, &str); 7] = [
@@ -85,8 +86,10 @@ fn owned(mut template: Value, owner: &Value) -> Value {
 fn manifest(kind: String, object: &Value, namespace: &str) -> Result<PodManifest, String> {
     let text = object.to_string();
     let mut json = serde_json::Deserializer::from_str(&text);
-    let mut pod: Pod = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| format!("{kind}: {}: {}", error.path(), error.inner()))?;
+    let mut pod: Pod = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let message = reworded(&error.inner().to_string());
+        format!("{kind}: {}: {message}", error.path())
+    })?;
     pod.metadata
         .namespace
         .get_or_insert_with(|| namespace.to_owned());

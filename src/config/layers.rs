@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::error::{ConfigError, Origin, Problem};
 use super::yaml;
+use evenkeel_kubernetes::suggestion::did_you_mean;
 
 /// The prefix of all environment variables that are read.
 pub const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";
@@ -114,7 +115,10 @@ impl Layered {
                 None => problems.push(Problem {
                     origin,
                     path: path.clone(),
-                    message: "no such field: `evenkeel serve --check` prints them all".to_owned(),
+                    message: format!(
+                        "no such field{}; `evenkeel serve --check` prints all",
+                        did_you_mean(path, leaves.iter().map(|leaf| &*leaf.path))
+                    ),
                 }),
             }
         }

@@ -9,6 +9,7 @@ use serde_path_to_error::{Path, Segment};
 use super::error::Problem;
 use super::file::File;
 use super::layers::Layered;
+use evenkeel_kubernetes::serde_message::reworded;
 
 /// After so many mistakes a file is of some other kind, and more of them would help nobody.
 const MOST: usize = 20;
@@ -25,7 +26,7 @@ pub(crate) fn read(layered: &Layered) -> (File, Vec<Problem>) {
         let path = error.path().to_string();
         problems.push(Problem {
             origin: layered.origin(&path),
-            message: error.inner().to_string(),
+            message: reworded(&error.inner().to_string()),
             path,
         });
         if !remove(&mut tree, error.path()) {

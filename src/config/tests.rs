@@ -92,6 +92,60 @@ fn the_effective_configuration_is_a_file_that_gives_itself() {
 }
 
 #[test]
+fn a_mistake_says_where_it_is_what_is_wrong_and_what_is_accepted() {
+    for (yaml, parts) in [
+        (
+            "headrom: 0.8",
+            &[
+                "config.yaml: headrom: ",
+                "there is no field `headrom`; ",
+                "accepted: `apiVersion`",
+            ][..],
+        ),
+        (
+            "scheduling: {headrom: 0.8}",
+            &["scheduling.headrom: ", "did you mean `headroom`?"],
+        ),
+        (
+            "scaling: {queries: preset}",
+            &[
+                "scaling.queries: `preset` is not accepted; did you mean `presets`?; accepted: `presets` or `any`",
+            ],
+        ),
+        (
+            "scheduling: {headroom: high}",
+            &["scheduling.headroom: the text \"high\" is not accepted; accepted: a number"],
+        ),
+        (
+            "scheduling: 5",
+            &["scheduling: 5 is not accepted; accepted: a mapping of fields"],
+        ),
+    ] {
+        let refused = load(yaml).unwrap_err().to_string();
+        for part in parts {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+        for jargon in [
+            "unknown variant",
+            "unknown field",
+            "invalid type",
+            "expected",
+        ] {
+            assert!(!refused.contains(jargon), "{jargon}: {refused}");
+        }
+    }
+    let sources = Sources {
+        flags: vec![flag("scheduling.headrom", "0.8")],
+        ..Sources::default()
+    };
+    let refused = Config::load(&sources).unwrap_err().to_string();
+    assert!(
+        refused.contains("did you mean \"scheduling.headroom\"?"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn queries_of_annotations_are_presets_unless_the_operator_lets_any_be_asked() {
     for (yaml, queries) in [
         ("scaling: {}", Queries::Presets),
