@@ -11,9 +11,10 @@ mod observation;
 pub(crate) mod registration;
 mod trust;
 
-pub use checks::check;
-pub use finding::{Finding, Severity};
+pub use checks::{CHECKS, Check, check};
+pub use finding::{Finding, Severity, link};
 pub(crate) use observation::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 pub use observation::{
-    Observation, PodOfDryRun, Replica, Right, Seen, ServedCertificate, Unseen, WebhookTrial,
+    ObjectsOfKind, Observation, PodOfDryRun, Replica, Right, Seen, ServedCertificate, Unseen,
+    WebhookTrial,
 };

@@ -1,6 +1,6 @@
-//! `evenkeel doctor`: checks that a cluster is set up right, and tells what mends it where it is
-//! not.
+//! `evenkeel doctor`: checks that a cluster is set up right, and names the fix where it is not.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anyhow::Context as _;
@@ -17,19 +17,29 @@ Examples:
   evenkeel doctor                                      the cluster of KUBECONFIG or ~/.kube/config
   evenkeel doctor --kubeconfig admin.conf --namespace evenkeel-system
   evenkeel doctor -o json | jq '.findings[] | select(.severity == \"error\")'
+  evenkeel doctor --list                               all checks, without a cluster
 
 It reads, asks the authorizer about rights, and creates one Pod as a dry run; it changes nothing.
-What you may not read is reported with the right that it needs. Exit codes: 0 nothing is wrong,
-warnings included; 1 something is, or the cluster cannot be reached; 2 the call is wrong.";
+If you lack a right to read something, the finding names that right. Each finding that is not ok has
+a page that says how to check and fix it.
 
-/// Check whether a cluster is set up right, and say what to do where it is not
+Exit codes:
+  0  no errors (there may be warnings)
+  1  at least one error, or the cluster cannot be reached
+  2  the command line is wrong";
+
+/// Check whether a cluster is set up right, and show how to fix what is not
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     cluster: Cluster,
 
-    /// Format of the findings
+    /// List all checks instead of running them
+    #[arg(long)]
+    list: bool,
+
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -42,8 +52,58 @@ struct Diagnosis {
     findings: Vec<Finding>,
 }
 
+/// All checks, without their results.
+#[derive(Debug, Serialize)]
+struct Catalogue {
+    checks: Vec<CheckEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckEntry {
+    id: &'static str,
+    /// What the check looks at.
+    subject: &'static str,
+    /// The page about its findings.
+    link: String,
+}
+
+impl Catalogue {
+    fn new() -> Self {
+        let checks = doctor::CHECKS.iter().map(|check| CheckEntry {
+            id: check.id,
+            subject: check.subject,
+            link: doctor::link(check.id),
+        });
+        Self {
+            checks: checks.collect(),
+        }
+    }
+}
+
+impl Report for Catalogue {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let mut table = style.table(["CHECK", "WHAT IT LOOKS AT"].map(Cell::new));
+        for check in &self.checks {
+            table.add_row([check.id, check.subject].map(Cell::new));
+        }
+        writeln!(to, "{}\n\nHow to check and fix each:", table.trim_fmt())?;
+        let links = self.checks.iter();
+        for link in links.map(|check| &check.link) {
+            writeln!(to, "  {link}")?;
+        }
+        Ok(())
+    }
+}
+
 pub(super) fn run(args: Args) -> Result<(), Failure> {
-    let Args { cluster, output } = args;
+    let Args {
+        cluster,
+        list,
+        output,
+    } = args;
+    if list {
+        return output::print(&Catalogue::new(), output);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -64,8 +124,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     output::print(&diagnosis, output)?;
     match diagnosis.count(Severity::Error) {
         0 => Ok(()),
-        1 => Err(Failure::work("1 thing is wrong")),
-        wrong => Err(Failure::work(format!("{wrong} things are wrong"))),
+        1 => Err(Failure::work("1 check failed")),
+        failed => Err(Failure::work(format!("{failed} checks failed"))),
     }
 }
 
@@ -73,6 +133,30 @@ impl Diagnosis {
     fn count(&self, severity: Severity) -> usize {
         let same = |finding: &&Finding| finding.severity == severity;
         self.findings.iter().filter(same).count()
+    }
+
+    /// The page about each check that found something, the worst first. They stand below the table, which would
+    /// break them.
+    fn print_links(&self, to: &mut dyn Write) -> io::Result<()> {
+        let mut found: Vec<&Finding> = self.findings.iter().collect();
+        found.sort_by_key(|finding| Reverse(finding.severity));
+        let mut links: Vec<&String> = Vec::new();
+        for link in found
+            .into_iter()
+            .filter_map(|finding| finding.link.as_ref())
+        {
+            if !links.contains(&link) {
+                links.push(link);
+            }
+        }
+        if links.is_empty() {
+            return Ok(());
+        }
+        writeln!(to, "\nHow to check and fix each:")?;
+        for link in links {
+            writeln!(to, "  {link}")?;
+        }
+        Ok(())
     }
 }
 
@@ -94,18 +178,21 @@ impl Report for Diagnosis {
             Severity::Info,
             Severity::Ok,
         ]
-        .map(|severity| format!("{} {}", self.count(severity), word(severity)));
-        writeln!(to, "\n{}", tally.join(", "))
+        .map(|severity| tally(self.count(severity), severity));
+        writeln!(to, "\n{}", tally.join(", "))?;
+        self.print_links(to)
     }
 }
 
-const fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Ok => "ok",
-        Severity::Info => "to know",
-        Severity::Warning => "to look at",
-        Severity::Error => "wrong",
-    }
+/// A count of findings in words.
+fn tally(count: usize, severity: Severity) -> String {
+    let (one, several) = match severity {
+        Severity::Ok => ("ok", "ok"),
+        Severity::Info => ("note", "notes"),
+        Severity::Warning => ("warning", "warnings"),
+        Severity::Error => ("error", "errors"),
+    };
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 fn mark(severity: Severity, style: Style) -> Cell {
@@ -125,6 +212,7 @@ fn text(finding: &Finding) -> String {
         what,
         detail,
         fix,
+        link: _,
     } = finding;
     let mut lines = vec![what.clone()];
     lines.extend(detail.as_ref().map(|detail| format!("  {detail}")));
@@ -143,6 +231,7 @@ mod tests {
             what: format!("what {id} found"),
             detail: fix.map(|_| "seen by this".to_owned()),
             fix: fix.map(str::to_owned),
+            link: fix.map(|_| doctor::link(id)),
         }
     }
 
@@ -165,9 +254,17 @@ mod tests {
         assert_eq!(lines[4], "                 seen by this");
         assert_eq!(lines[5], "               → kubectl apply");
         assert!(lines[6].starts_with("!   capacity"), "{text}");
+        let tally = lines.iter().position(|line| line.starts_with("1 error"));
+        let page = "https://github.com/evenkeel/evenkeel/blob/main/docs/troubleshooting.md";
         assert_eq!(
-            lines.last(),
-            Some(&"1 wrong, 1 to look at, 0 to know, 1 ok")
+            lines[tally.unwrap()..],
+            [
+                "1 error, 1 warning, 0 notes, 1 ok",
+                "",
+                "How to check and fix each:",
+                &format!("  {page}#webhook"),
+                &format!("  {page}#capacity"),
+            ]
         );
     }
 }

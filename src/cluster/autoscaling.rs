@@ -22,6 +22,7 @@ use foldhash::fast::RandomState;
 use checked::{CheckedObjects, Opted};
 use custom_kinds::CustomKinds;
 use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_kubernetes::annotation_check::{self, Carrier};
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_kubernetes::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
@@ -32,8 +33,6 @@ use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
-use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 use evenkeel_kubernetes::workload::Workload;
 use keys::keys_of;
 use pods::PodIndex;
@@ -120,11 +119,7 @@ impl ScalingObject {
     /// The annotations whose values are not accepted, of kinds of which annotations are read.
     fn warnings(&self) -> impl Iterator<Item = AnnotationWarning> {
         let (metadata, kind) = (self.metadata(), self.kind());
-        let (_, mut invalid) = ScalingPolicy::parse(&metadata.annotations);
-        if matches!(self, Self::Workload(_)) {
-            invalid.extend(TuningPolicy::parse(&metadata.annotations).1);
-        }
-        invalid
+        annotation_check::invalid(Carrier::of(kind), &metadata.annotations)
             .into_iter()
             .map(move |invalid| AnnotationWarning::new(kind, metadata, &invalid))
     }

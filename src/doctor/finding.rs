@@ -30,6 +30,21 @@ pub struct Finding {
     /// The command that mends it, or the field to change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// The page about this check, of a finding that is not [`Severity::Ok`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+/// The page about findings, with an anchor for each check.
+const PAGE: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/troubleshooting.md"
+);
+
+/// The place about a check on the page about findings.
+#[must_use]
+pub fn link(id: &str) -> String {
+    format!("{PAGE}#{id}")
 }
 
 impl Finding {
@@ -76,6 +91,7 @@ impl Finding {
             what: what.into(),
             detail: None,
             fix,
+            link: (severity != Severity::Ok).then(|| link(id)),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! API server is asked nothing that changes it.
 
 mod kinds;
+mod node_autoscalers;
+mod objects;
 mod placements;
 pub(crate) mod read;
 mod replicas;
@@ -30,6 +32,7 @@ use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
 use crate::server::paths::EXTENDER_SERVICE;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::watched::{
     Namespace, WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod,
@@ -114,6 +117,8 @@ pub async fn gather(
         api_service: Seen::Absent,
         provider_api_service: Seen::Absent,
         trial: Seen::Absent,
+        objects: Vec::new(),
+        node_autoscalers: None,
     };
     further(client, &reader, &mut observation).await;
     Ok(observation)
@@ -133,6 +138,14 @@ async fn watched(
         namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
     )
+}
+
+/// Reads in the namespace of the cluster's own parts.
+const fn system<'a>(reader: &Reader<'a>) -> Reader<'a> {
+    Reader {
+        namespace: "kube-system",
+        ..*reader
+    }
 }
 
 /// Reads who writes beside the leader, and what narrows all of them.
@@ -157,12 +170,18 @@ async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observa
     let kinds = kinds::configured(client, observation).await;
     let found = kinds.there().map_or(&[][..], Vec::as_slice);
     observation.rights = rights::review(reader, found).await;
+    let served = found.iter().filter_map(|kind| kind.served.as_ref());
+    let served: Vec<Kind> = served.map(|served| Kind::Custom(served.kind)).collect();
+    observation.objects = objects::list(reader, &served).await;
     observation.custom_kinds = kinds.map(|all| all.into_iter().map(|kind| kind.seen).collect());
     let autoscalers = reader.all::<WatchedAutoscaler>("");
     let (autoscalers, api_groups) = tokio::join!(autoscalers, read::api_groups(client));
     observation.autoscalers =
         autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect());
     observation.api_groups = api_groups;
+    let system = system(reader);
+    let node_autoscalers = node_autoscalers::installed(&system, &observation.api_groups).await;
+    observation.node_autoscalers = Some(node_autoscalers);
     let (external, provider) = tokio::join!(
         reader.named::<APIService>(api_service::EXTERNAL_METRICS),
         reader.named::<APIService>(api_service::METRICS_PROVIDER),
@@ -170,10 +189,6 @@ async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observa
     observation.api_service = external;
     observation.provider_api_service = provider;
     writing(reader, observation).await;
-    let system = Reader {
-        namespace: "kube-system",
-        ..*reader
-    };
     observation.schedulers = system.all_own::<Pod>("component=kube-scheduler").await;
     replicas::observe(reader, observation).await;
     observation.placed = placements::newest(reader).await;

@@ -19,6 +19,9 @@ use serde::Deserialize;
 
 use super::Finding;
 use crate::config::{Config, ConfigError, Sources};
+use evenkeel_kubernetes::annotated_object::AnnotatedObject;
+use evenkeel_kubernetes::annotation_check::Carrier;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched::Namespace};
 
 /// The ConfigMap that the replicas' configuration is mounted from.
@@ -275,6 +278,47 @@ pub struct Observation {
     pub provider_api_service: Seen<APIService>,
     /// Result of sending a Pod through the webhook.
     pub trial: Seen<WebhookTrial>,
+    /// The objects that carry annotations of Evenkeel's, and all of its own kinds; a kind each.
+    #[serde(default)]
+    pub objects: Vec<ObjectsOfKind>,
+    /// The node autoscalers that are installed, by name; `None` where that was not looked at.
+    #[serde(default)]
+    pub node_autoscalers: Option<Seen<Vec<String>>>,
+}
+
+/// The objects of one kind.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectsOfKind {
+    /// Group and version, as objects name them.
+    pub api_version: String,
+    /// The kind, as objects name it.
+    pub kind: String,
+    pub objects: Seen<Vec<AnnotatedObject>>,
+}
+
+impl ObjectsOfKind {
+    /// What its objects are to annotations. A kind that is not known is one of `scaling.kinds`.
+    pub(super) fn carrier(&self) -> Carrier {
+        Kind::of(&self.api_version, &self.kind).map_or(Carrier::Workload, Carrier::of)
+    }
+
+    /// True for the kinds that Evenkeel defines.
+    pub(super) fn is_own(&self) -> bool {
+        let kind = Kind::of(&self.api_version, &self.kind);
+        kind.is_some_and(|kind| kind.group() == Kind::CronHpa.group())
+    }
+
+    /// The name for `kubectl`.
+    pub(super) fn resource(&self) -> String {
+        match Kind::of(&self.api_version, &self.kind) {
+            Some(kind) => kind.as_str().to_ascii_lowercase(),
+            None => {
+                let group = self.api_version.split('/').next().unwrap_or_default();
+                format!("{}.{group}", self.kind.to_ascii_lowercase())
+            }
+        }
+    }
 }
 
 impl Observation {

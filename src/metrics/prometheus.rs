@@ -35,7 +35,7 @@ pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries, QueryTimeError};
 pub use range::{WorkloadName, WorkloadSums, Workloads, settled_by_workload};
-pub(crate) use selectors::reads_series;
+pub(crate) use selectors::{reads_series, series_names};
 pub use series::{PodSelection, PodsAsked, SeriesError, SeriesTimes};
 pub use settings::Settings;
 pub use source::PrometheusSource;

@@ -3,13 +3,13 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use evenkeel::certificates::{Bundle, Names, Validity};
-use evenkeel::doctor::{Finding, Observation, Severity, check};
+use evenkeel::doctor::{CHECKS, Finding, Observation, Severity, check};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -229,8 +229,79 @@ fn every_check_has_its_fault() {
     }
 }
 
+/// The list of checks is complete, and each of them is found by a planted fault: the page about findings goes by it.
+#[test]
+fn all_findings_are_of_a_listed_check_and_link_to_its_place_on_the_page() {
+    let listed: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
+    let mut found = BTreeSet::new();
+    for fault in faults() {
+        for finding in diagnose(plant(&fault)) {
+            assert!(listed.contains(&finding.id), "{}", finding.id);
+            let is_ok = finding.severity == Severity::Ok;
+            let link = (!is_ok).then(|| evenkeel::doctor::link(finding.id));
+            assert_eq!(finding.link, link, "{finding:?}");
+            if !is_ok {
+                found.insert(finding.id);
+            }
+        }
+    }
+    for check in CHECKS {
+        let is_anchor = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+        assert!(check.id.chars().all(is_anchor), "{}", check.id);
+        assert!(!check.subject.is_empty(), "{}", check.id);
+        // That Evenkeel is in another namespace leaves no other finding, and has a test of its own.
+        assert!(
+            found.contains(check.id) || check.id == "namespace",
+            "{}",
+            check.id
+        );
+    }
+    let once: BTreeSet<&str> = listed.iter().copied().collect();
+    assert_eq!(once.len(), listed.len(), "each check is listed once");
+}
+
+/// A value that is not accepted is found on every kind of object that an annotation is read of.
+#[test]
+fn a_mistyped_value_is_found_on_every_kind_with_the_word_that_was_meant() {
+    for at in 0..healthy()["objects"].as_array().unwrap().len() {
+        let mut observation = healthy();
+        let kind = observation["objects"][at]["kind"].clone();
+        let annotations = json!({"evenkeel.dev/scaling": "flor"});
+        observation["objects"][at]["objects"]["there"][0]["metadata"]["annotations"] = annotations;
+        let found = diagnose(observation);
+        let mut of_check = found.iter().filter(|finding| finding.id == "annotations");
+        let finding = of_check.find(|finding| finding.severity == Severity::Warning);
+        let finding = finding.unwrap_or_else(|| panic!("{kind}: {found:#?}"));
+        // Nothing reads the mode of a CronHPA or a CronJob.
+        let is_read = kind != "CronHPA" && kind != "CronJob";
+        let expected = if is_read {
+            "did you mean \"floor\"?"
+        } else {
+            "has no effect there"
+        };
+        assert!(finding.what.contains(expected), "{kind}: {}", finding.what);
+    }
+}
+
+#[test]
+fn the_checks_are_listed_without_a_cluster() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["doctor", "--list", "-o", "json"])
+        .env_clear()
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let listed = listed["checks"].as_array().unwrap();
+    assert_eq!(listed.len(), CHECKS.len());
+    for (entry, check) in listed.iter().zip(CHECKS) {
+        assert_eq!(entry["id"], check.id);
+        assert_eq!(entry["link"], evenkeel::doctor::link(check.id));
+    }
+}
+
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 30] = [
+const READS: [&str; 33] = [
     "server",
     "configuration",
     "deployment",
@@ -259,6 +330,9 @@ const READS: [&str; 30] = [
     "secondScheduler",
     "apiService",
     "trial",
+    "objects/0/objects",
+    "objects/5/objects",
+    "nodeAutoscalers",
     "replicas/there/0/metrics",
     "replicas/there/1/metrics",
 ];
@@ -363,6 +437,24 @@ fn run(kubeconfig: &std::path::Path) -> (Option<i32>, String) {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), errors)
+}
+
+#[test]
+fn without_a_cluster_the_places_that_were_looked_at_are_named() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .arg("doctor")
+        .env_clear()
+        .env("HOME", tempfile::tempdir().unwrap().path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    for part in ["~/.kube/config", "--kubeconfig FILE"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
+    for part in ["incluster", "in-cluster", "infer"] {
+        assert!(!errors.contains(part), "{part}: {errors}");
+    }
 }
 
 #[test]

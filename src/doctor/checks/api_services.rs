@@ -21,29 +21,31 @@ struct Group<'a> {
     harm: &'static str,
 }
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
-    let groups = [
-        Group {
-            id: "external-metrics",
-            served: "external metrics",
-            name: api_service::EXTERNAL_METRICS,
-            is_served: evidence.serves_external_metrics(),
-            seen: &evidence.seen.api_service,
-            harm: "its HPAs stay as they are",
-        },
-        Group {
-            id: "metrics-provider",
-            served: "series",
-            name: api_service::METRICS_PROVIDER,
-            is_served: evidence.serves_series(),
-            seen: &evidence.seen.provider_api_service,
-            harm: "nobody is told series by way of the API server",
-        },
-    ];
-    groups
-        .iter()
-        .map(|group| finding(group, evidence))
-        .collect()
+pub(super) const EXTERNAL: &str = "external-metrics";
+pub(super) const PROVIDER: &str = "metrics-provider";
+
+pub(super) fn external_metrics(evidence: &Evidence<'_>) -> Found {
+    let group = Group {
+        id: EXTERNAL,
+        served: "external metrics",
+        name: api_service::EXTERNAL_METRICS,
+        is_served: evidence.serves_external_metrics(),
+        seen: &evidence.seen.api_service,
+        harm: "HPAs that scale by them stay as they are",
+    };
+    Ok(vec![finding(&group, evidence)?])
+}
+
+pub(super) fn metrics_provider(evidence: &Evidence<'_>) -> Found {
+    let group = Group {
+        id: PROVIDER,
+        served: "series",
+        name: api_service::METRICS_PROVIDER,
+        is_served: evidence.serves_series(),
+        seen: &evidence.seen.provider_api_service,
+        harm: "the API server passes on no series",
+    };
+    Ok(vec![finding(&group, evidence)?])
 }
 
 fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Finding> {

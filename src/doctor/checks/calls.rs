@@ -8,7 +8,7 @@ use crate::server::paths;
 /// Share of calls that may go wrong without a finding.
 const TOLERATED: f64 = 0.01;
 
-const ANSWERS: &str = "answers";
+pub(super) const ANSWERS: &str = "answers";
 
 /// The paths that API server and kube-scheduler call.
 const CALLED: [&str; 5] = [

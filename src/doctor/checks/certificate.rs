@@ -17,9 +17,9 @@ const LEAF_LEFT: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// file needs the new one.
 const AUTHORITY_LEFT: SignedDuration = SignedDuration::from_hours(182 * 24);
 
-const SIGNER: &str = "signer";
-const SERVING: &str = "certificate";
-const TRUST: &str = "webhook-trust";
+pub(super) const SIGNER: &str = "signer";
+pub(super) const SERVING: &str = "certificate";
+pub(super) const TRUST: &str = "webhook-trust";
 
 /// The chain that is served, or the finding that it is broken; `None` where there is no Secret.
 fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, Finding> {

@@ -5,7 +5,7 @@ use super::wording::about;
 use crate::doctor::Finding;
 use crate::metrics::exposition::Exposition;
 
-const NOTICES: &str = "extender-notices";
+pub(super) const NOTICES: &str = "extender-notices";
 
 /// So many choices with the same bad end in a row are no accident.
 const SEVERAL: f64 = 5.0;

@@ -8,8 +8,8 @@ use super::wording::named;
 use crate::doctor::Finding;
 use evenkeel_kubernetes::plan::scaling::conditions::{CONFLICTS, is_problem};
 
-const CONFLICT: &str = "scaling-conflicts";
-const PROBLEM: &str = "scaling-targets";
+pub(super) const CONFLICT: &str = "scaling-conflicts";
+pub(super) const PROBLEM: &str = "scaling-targets";
 
 pub(super) fn conflicts(evidence: &Evidence<'_>) -> Found {
     let wanted = |condition: &str| CONFLICTS.contains(&condition);

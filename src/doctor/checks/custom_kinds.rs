@@ -6,7 +6,7 @@ use super::wording::count;
 use crate::doctor::Finding;
 use crate::doctor::observation::KindState;
 
-const CUSTOM_KINDS: &str = "custom-kinds";
+pub(super) const CUSTOM_KINDS: &str = "custom-kinds";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let subject = "the custom resources that are to be scaled";

@@ -3,9 +3,10 @@
 use crate::certificates::Serving;
 use crate::config::{Config, ConfigError};
 use crate::doctor::Finding;
-use crate::doctor::observation::{Observation, Replica, Seen, Unseen};
+use crate::doctor::observation::{ObjectsOfKind, Observation, Replica, Seen, Unseen};
 use crate::metrics::exposition::Exposition;
 use crate::server::MetricsAuthentication;
+use evenkeel_kubernetes::annotated_object::AnnotatedObject;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// Findings of a check; the error is the finding that its subject could not be read.
@@ -92,6 +93,17 @@ impl<'a> Evidence<'a> {
     /// A command about Evenkeel's own namespace.
     pub(super) fn kubectl(&self, arguments: &str) -> String {
         format!("kubectl -n {} {arguments}", self.seen.namespace)
+    }
+
+    /// The objects that were read, each with its kind.
+    pub(super) fn objects(
+        &self,
+    ) -> impl Iterator<Item = (&'a ObjectsOfKind, &'a AnnotatedObject)> + use<'a> {
+        let seen: &'a Observation = self.seen;
+        seen.objects.iter().flat_map(|of| {
+            let objects = of.objects.there().into_iter().flatten();
+            objects.map(move |object| (of, object))
+        })
     }
 
     /// The namespaces that have opted in, by name.

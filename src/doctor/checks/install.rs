@@ -13,12 +13,12 @@ use crate::doctor::{Finding, Seen};
 /// The oldest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;
 
-const NAMESPACE: &str = "namespace";
-const SERVER: &str = "server-version";
-const PROGRAM: &str = "program-version";
-const CONFIGURATION: &str = "configuration";
-const DEPLOYMENT: &str = "deployment";
-const SPREAD: &str = "replica-spread";
+pub(super) const NAMESPACE: &str = "namespace";
+pub(super) const SERVER: &str = "server-version";
+pub(super) const PROGRAM: &str = "program-version";
+pub(super) const CONFIGURATION: &str = "configuration";
+pub(super) const DEPLOYMENT: &str = "deployment";
+pub(super) const SPREAD: &str = "replica-spread";
 
 /// The finding that nothing is in the namespace that was asked for, while the webhook leads to another:
 /// all other checks would only say so again.
@@ -42,6 +42,11 @@ pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<Finding> {
             format!("evenkeel doctor -n {registered}"),
         )
     })
+}
+
+/// Nothing, where Evenkeel is there: [`elsewhere`] comes before all checks.
+pub(super) fn namespace(evidence: &Evidence<'_>) -> Found {
+    Ok(elsewhere(evidence).into_iter().collect())
 }
 
 pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {

@@ -4,7 +4,7 @@ use super::evidence::{Evidence, Found};
 use crate::doctor::Finding;
 use crate::doctor::registration::{self, CONFIGURATION, WEBHOOK};
 
-const LEFTOVERS: &str = "leftovers";
+pub(super) const LEFTOVERS: &str = "leftovers";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let all = evidence

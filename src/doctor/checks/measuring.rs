@@ -9,9 +9,9 @@ use crate::metrics::exposition::Exposition;
 use evenkeel_core::units::{Resource, Resources};
 use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 
-const FRESH: &str = "measurements";
-const NAMES: &str = "measured-names";
-const CAPACITY: &str = "capacity";
+pub(super) const FRESH: &str = "measurements";
+pub(super) const NAMES: &str = "measured-names";
+pub(super) const CAPACITY: &str = "capacity";
 
 /// Numbers of nodes by the freshness of their measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,12 +42,7 @@ pub(super) fn fresh(evidence: &Evidence<'_>) -> Found {
             "set metrics.source: prometheus and metrics.prometheus.url in the configuration",
         )]);
     }
-    // The replica that knows least speaks for all: it may be the one that is asked.
-    let least = Resources::from_fn(|resource| {
-        let of_page = |(_, page): &(&str, Exposition)| Measured::of(page, resource);
-        let least = |a: Measured, b: Measured| if b.fresh < a.fresh { b } else { a };
-        pages.iter().map(of_page).reduce(least)
-    });
+    let least = least(pages);
     let expected = |resource: &Resource| {
         !matches!(source, Some(Source::MetricsApi(_)))
             || matches!(resource, Resource::Cpu | Resource::Memory)
@@ -65,6 +60,24 @@ pub(super) fn fresh(evidence: &Evidence<'_>) -> Found {
     }])
 }
 
+/// What the replica knows that knows least: it may be the one that is asked.
+fn least(pages: &[(&str, Exposition)]) -> Resources<Option<Measured>> {
+    Resources::from_fn(|resource| {
+        let of_page = |(_, page): &(&str, Exposition)| Measured::of(page, resource);
+        let least = |a: Measured, b: Measured| if b.fresh < a.fresh { b } else { a };
+        pages.iter().map(of_page).reduce(least)
+    })
+}
+
+/// The resources that are freshly measured of no node, where there are nodes.
+pub(super) fn unmeasured(pages: &[(&str, Exposition)]) -> Vec<Resource> {
+    let least = least(pages);
+    let is_unmeasured = |resource: &Resource| {
+        least[*resource].is_some_and(|measured| measured.all > 0.0 && measured.fresh <= 0.0)
+    };
+    Resource::ALL.into_iter().filter(is_unmeasured).collect()
+}
+
 fn stale(
     evidence: &Evidence<'_>,
     lacking: &[(Resource, Measured)],
@@ -72,7 +85,9 @@ fn stale(
 ) -> Finding {
     let shown: Vec<String> = lacking
         .iter()
-        .map(|(resource, Measured { fresh, all })| format!("{resource} of {fresh} of {all} nodes"))
+        .map(|(resource, Measured { fresh, all })| {
+            format!("{} of {fresh} of {all} nodes", resource.noun())
+        })
         .collect();
     let what = format!(
         "measured freshly: {}; elsewhere loads are estimated from requests",
@@ -231,6 +246,7 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
         let Some((known, all)) = least.filter(|(known, all)| known < all) else {
             continue;
         };
+        let noun = resource.noun();
         let node = unannotated(evidence, annotation).unwrap_or("NODE");
         let rule = match resource {
             Resource::DiskIo => {
@@ -241,8 +257,8 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
         found.push(Finding::warning(
             CAPACITY,
             format!(
-                "the {resource} capacity of {known} of {all} nodes is known: elsewhere {resource} \
-                 takes part in no score{rule}"
+                "the {noun} capacity of {known} of {all} nodes is known: elsewhere {noun} takes part in no \
+                 score{rule}"
             ),
             format!(
                 "kubectl annotate node {node} {annotation}={example}, or in the configuration for \

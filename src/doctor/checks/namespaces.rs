@@ -1,20 +1,19 @@
-//! Namespaces: those that opted in, annotations on them and on nodes that are not understood, and
-//! the label that mirrors the opt-in.
+//! Namespaces: those that opted in, objects that wait in others, and the label that mirrors the opt-in.
+
+use std::collections::BTreeMap;
 
 use super::evidence::{Evidence, Found};
 use super::webhook;
 use super::wording::{count, named};
 use crate::doctor::Finding;
-use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::annotation_check::{self, Carrier};
+use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::node::node_facts;
 use evenkeel_kubernetes::watched::Namespace;
 
-const OPTED_IN: &str = "opted-in";
-const ANNOTATIONS: &str = "annotations";
-const MIRROR: &str = "label-mirror";
+pub(super) const OPTED_IN: &str = "opted-in";
+pub(super) const NOT_OPTED_IN: &str = "not-opted-in";
+pub(super) const MIRROR: &str = "label-mirror";
 
 fn namespaces<'a>(evidence: &Evidence<'a>, id: &'static str) -> Result<&'a [Namespace], Finding> {
     let seen = evidence.seen.namespaces.look(id, "the namespaces")?;
@@ -43,41 +42,44 @@ pub(super) fn opted_in(evidence: &Evidence<'_>) -> Found {
     }])
 }
 
-pub(super) fn annotations(evidence: &Evidence<'_>) -> Found {
-    let of_namespaces = namespaces(evidence, ANNOTATIONS)?
+/// Objects of Evenkeel's own kinds, and objects with its annotations, where nothing is done about them.
+pub(super) fn not_opted_in(evidence: &Evidence<'_>) -> Found {
+    namespaces(evidence, NOT_OPTED_IN)?;
+    if evidence.seen.objects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let opted_in = evidence.opted_in();
+    let mut waiting: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (of, object) in evidence.objects() {
+        let asks = of.is_own()
+            || annotation_check::asks(of.carrier(), &object.metadata.annotations)
+            || object
+                .template()
+                .is_some_and(|pods| annotation_check::asks(Carrier::Pod, pods));
+        if asks && !opted_in.contains(&object.namespace()) {
+            let name = format!("{} {}", of.kind, object.name());
+            waiting.entry(object.namespace()).or_default().push(name);
+        }
+    }
+    let mut found: Vec<Finding> = waiting
         .iter()
-        .flat_map(|namespace| {
-            let (_, invalid) = NamespacePolicy::parse(&namespace.metadata.annotations);
-            refused("namespace", &namespace.metadata, invalid)
-        });
-    let nodes = evidence.seen.nodes.look(ANNOTATIONS, "the nodes")?;
-    let of_nodes = nodes.into_iter().flatten().flat_map(|node| {
-        let (_, invalid) = node_facts(node, &Capacities::default());
-        refused("node", &node.metadata, invalid)
-    });
-    let mut found: Vec<Finding> = of_namespaces.chain(of_nodes).collect();
+        .map(|(namespace, names)| {
+            Finding::warning(
+                NOT_OPTED_IN,
+                format!(
+                    "namespace {namespace} has not opted in, so Evenkeel ignores {} there",
+                    count(names.len(), "object")
+                ),
+                format!("kubectl annotate namespace {namespace} {ENABLED}=true"),
+            )
+            .seen_by(named(names))
+        })
+        .collect();
     if found.is_empty() {
-        let what = "the annotations on namespaces and nodes are understood";
-        found.push(Finding::ok(ANNOTATIONS, what));
+        let what = "everything that asks for Evenkeel is in a namespace that has opted in";
+        found.push(Finding::ok(NOT_OPTED_IN, what));
     }
     Ok(found)
-}
-
-fn refused(kind: &str, meta: &Meta, invalid: Vec<InvalidAnnotation>) -> Vec<Finding> {
-    let name = meta.name.as_deref().unwrap_or_default();
-    let finding = |invalid: InvalidAnnotation| {
-        let InvalidAnnotation {
-            key,
-            value,
-            accepted,
-        } = invalid;
-        Finding::warning(
-            ANNOTATIONS,
-            format!("{kind} {name}: {key}: {value:?} is not accepted, the default applies"),
-            format!("kubectl annotate --overwrite {kind} {name} {key}=VALUE; accepted: {accepted}"),
-        )
-    };
-    invalid.into_iter().map(finding).collect()
 }
 
 pub(super) fn mirror(evidence: &Evidence<'_>) -> Found {

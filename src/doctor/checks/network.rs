@@ -16,7 +16,7 @@ use crate::metrics::Source;
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");
 
-const NETWORK: &str = "network-policy";
+pub(super) const NETWORK: &str = "network-policy";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     // A NetworkPolicy selects Pods.

@@ -11,10 +11,10 @@ use crate::doctor::Right;
 use crate::metrics::Authorization;
 use evenkeel_kubernetes::kinds::Kind;
 
-const RIGHTS: &str = "rights";
+pub(super) const RIGHTS: &str = "rights";
 
 /// The manifest by which rights to custom resources are taken in.
-const CUSTOM_KINDS: &str = "deploy/components/custom-kinds/rbac.yaml";
+pub(super) const CUSTOM_KINDS: &str = "deploy/components/custom-kinds/rbac.yaml";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if outside::address(evidence).is_some() {

@@ -9,7 +9,7 @@ use super::evidence::{Evidence, Found};
 use super::wording::about;
 use crate::doctor::Finding;
 
-const ROTATION_GOES_ON: &str = "key-rotation";
+pub(super) const ROTATION_GOES_ON: &str = "key-rotation";
 
 /// The old authorities leave within seconds of the end; this much later something is in the way.
 const LATE: SignedDuration = SignedDuration::from_mins(15);

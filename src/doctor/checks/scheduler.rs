@@ -22,10 +22,10 @@ const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// The scheduler of the component second-scheduler.
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 
-const ADDRESS: &str = "extender-address";
-const CALLED: &str = "extender-called";
-const WHOLE_NODES: &str = "extender-nodes";
-const NAMES: &str = "scheduler-names";
+pub(super) const ADDRESS: &str = "extender-address";
+pub(super) const CALLED: &str = "extender-called";
+pub(super) const WHOLE_NODES: &str = "extender-nodes";
+pub(super) const NAMES: &str = "scheduler-names";
 
 /// Prints the file that tells kube-scheduler of the extender.
 const PRINT: &str = "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml)";

@@ -7,7 +7,7 @@ use evenkeel_core::scaling::hpa::MetricsApi;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::kinds::Kind;
 
-const SERVED: &str = "hpa-metrics";
+pub(super) const SERVED: &str = "hpa-metrics";
 
 /// The API groups, with what they serve in words and what usually serves them.
 const GROUPS: [(MetricsApi, Kind, &str, &str); 3] = [

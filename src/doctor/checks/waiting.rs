@@ -13,19 +13,13 @@ use evenkeel_kubernetes::pod::Pod;
 /// As long as the shipped alert rule waits.
 const LONG: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
 
-const REFUSED: &str = "refused-pods";
+pub(super) const REFUSED: &str = "refused-pods";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
-    let unbound = evidence
-        .seen
-        .unbound
-        .look(REFUSED, "the Pods that wait for a node")?;
-    let refused: Vec<(&Pod, Timestamp)> = unbound
-        .into_iter()
-        .flatten()
-        .filter_map(|pod| Some((pod, refused_since(pod)?)))
-        .collect();
-    let Some((oldest, since)) = refused.iter().min_by_key(|(_, since)| *since) else {
+    let subject = "the Pods that wait for a node";
+    evidence.seen.unbound.look(REFUSED, subject)?;
+    let refused = refused(evidence);
+    let Some((oldest, since)) = refused.first() else {
         return Ok(vec![Finding::ok(REFUSED, "no Pod waits for headroom")]);
     };
     let now = evidence.seen.server_time.unwrap_or(evidence.seen.now);
@@ -47,6 +41,16 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     } else {
         Finding::info(REFUSED, what, fix)
     }])
+}
+
+/// The Pods that wait for headroom, each with the time since which it does, the longest wait first.
+pub(super) fn refused<'a>(evidence: &Evidence<'a>) -> Vec<(&'a Pod, Timestamp)> {
+    let unbound = evidence.seen.unbound.there().into_iter().flatten();
+    let mut refused: Vec<_> = unbound
+        .filter_map(|pod| Some((pod, refused_since(pod)?)))
+        .collect();
+    refused.sort_by_key(|(_, since)| *since);
+    refused
 }
 
 /// Time since which the Pod waits for Evenkeel; `None` where it does not.

@@ -26,9 +26,9 @@ const COMPARED: [&str; 6] = [
     "/admissionReviewVersions",
 ];
 
-const REGISTRATION: &str = "webhook";
-const ENDPOINTS: &str = "endpoints";
-const TRIAL: &str = "webhook-call";
+pub(super) const REGISTRATION: &str = "webhook";
+pub(super) const ENDPOINTS: &str = "endpoints";
+pub(super) const TRIAL: &str = "webhook-call";
 
 const APPLY: &str = "kubectl apply -k deploy/";
 

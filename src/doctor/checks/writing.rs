@@ -18,11 +18,11 @@ const LEASE: SignedDuration = SignedDuration::from_secs(10);
 /// Difference that the clocks of two machines may have.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
 
-const LEADER: &str = "leader";
-const SWITCH: &str = "kill-switch";
-const GUARD: &str = "write-guard";
-const RECORD_GUARD: &str = "resize-record-guard";
-const CLEAN_UP: &str = "clean-up";
+pub(super) const LEADER: &str = "leader";
+pub(super) const SWITCH: &str = "kill-switch";
+pub(super) const GUARD: &str = "write-guard";
+pub(super) const RECORD_GUARD: &str = "resize-record-guard";
+pub(super) const CLEAN_UP: &str = "clean-up";
 /// Age of its last success from which the clean-up, which runs every ten minutes, is in trouble.
 const CLEAN_UP_DUE: SignedDuration = SignedDuration::from_hours(1);
 /// The ClusterRoleBinding whose ServiceAccount the guard narrows.

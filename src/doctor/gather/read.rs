@@ -13,8 +13,11 @@ use kube::{Api, Client};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::cluster::pages::list;
+use crate::cluster::pages::{for_each, list};
 use crate::doctor::observation::{Seen, Unseen};
+use evenkeel_kubernetes::annotated_object::AnnotatedObject;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::watched::ListedObject;
 
 /// Reads for one namespace.
 #[derive(Clone, Copy)]
@@ -154,6 +157,26 @@ impl Reader<'_> {
     {
         self.list(ListParams::default().fields("spec.nodeName="))
             .await
+    }
+
+    /// The objects of a kind in the whole cluster, those that `is_kept` tells.
+    pub(super) async fn objects(
+        &self,
+        kind: Kind,
+        is_kept: impl Fn(&AnnotatedObject) -> bool,
+    ) -> Seen<Vec<AnnotatedObject>> {
+        let api: Api<ListedObject> = Api::all_with(self.client.clone(), &kind.api_resource());
+        let mut kept = Vec::new();
+        let keep = |listed: ListedObject| {
+            if is_kept(&listed.object) {
+                kept.push(listed.object);
+            }
+        };
+        let read = for_each(&api, ListParams::default(), keep).await;
+        Seen::of(read, || {
+            format!("list {} --all-namespaces", kind.qualified())
+        })
+        .map(|()| kept)
     }
 
     async fn list<K>(&self, params: ListParams) -> Seen<Vec<K>>

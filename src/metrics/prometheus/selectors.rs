@@ -73,6 +73,19 @@ pub(super) fn selectors(promql: &str) -> Selectors {
     found
 }
 
+/// The names of the series that an expression reads, each once; a selector by labels alone names none.
+pub(crate) fn series_names(promql: &str) -> Vec<&str> {
+    let texts = selectors(promql).texts(promql).into_iter();
+    let names = texts.map(|text| text.split('{').next().unwrap_or_default().trim());
+    let mut found: Vec<&str> = Vec::new();
+    for name in names.filter(|name| !name.is_empty()) {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
+
 /// True where an expression reads series.
 pub(crate) fn reads_series(promql: &str) -> bool {
     !selectors(promql).spans.is_empty()

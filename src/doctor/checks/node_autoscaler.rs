@@ -1,0 +1,43 @@
+//! Pods that Evenkeel refuses beside a node autoscaler: Karpenter and cluster-autoscaler judge by requests, so that
+//! a Pod that fits by requests and is refused for load gets no new node.
+
+use super::evidence::{Evidence, Found};
+use super::waiting;
+use super::wording::{count, named};
+use crate::doctor::Finding;
+use evenkeel_kubernetes::annotations::{NO_HEADROOM, RELAX_AFTER};
+
+pub(super) const CONFLICT: &str = "node-autoscaler";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let Some(seen) = &evidence.seen.node_autoscalers else {
+        return Ok(Vec::new());
+    };
+    let found = seen.look(CONFLICT, "which node autoscalers there are")?;
+    let found = found.map_or(&[][..], Vec::as_slice);
+    if found.is_empty() {
+        let what = "no node autoscaler is installed";
+        return Ok(vec![Finding::ok(CONFLICT, what)]);
+    }
+    let subject = "the Pods that wait for a node";
+    evidence.seen.unbound.look(CONFLICT, subject)?;
+    let refused = waiting::refused(evidence);
+    let autoscaler = named(found);
+    let Some((oldest, _)) = refused.first() else {
+        let what = format!("{autoscaler} is installed, and no Pod waits for headroom");
+        return Ok(vec![Finding::ok(CONFLICT, what)]);
+    };
+    let namespace = oldest.namespace();
+    Ok(vec![Finding::warning(
+        CONFLICT,
+        format!(
+            "Evenkeel refuses {}, and {autoscaler} judges by requests: it adds no node for a Pod that fits by its \
+             requests",
+            count(refused.len(), "Pod")
+        ),
+        format!(
+            "kubectl annotate namespace {namespace} {NO_HEADROOM}=relax, or {RELAX_AFTER}=1m; or raise the requests \
+             of the Pods to what they use, so that {autoscaler} sees the load"
+        ),
+    )])
+}
