@@ -202,7 +202,7 @@ impl ClassifiedPod {
         let mut table = style.table(["Resource", "Demand", "From", &share].map(Cell::new));
         for (resource, part) in self.resources.0.iter() {
             let asks = part.source != "unknown";
-            let amount = figures::with_unit(resource, Amount::new(part.demand));
+            let amount = resource.with_unit(Amount::new(part.demand));
             let share = match part.share {
                 Some(share) if asks => output::percent(share),
                 None if part.dominant => "nothing is free".to_owned(),

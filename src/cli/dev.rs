@@ -57,41 +57,40 @@ Examples:
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 
-Everything is on this machine and gone when it ends. The service is the one of `evenkeel serve`; API
-server, scheduler, controllers, nodes and load around it are simulated. kubectl can use the cluster:
-the path of its kubeconfig is shown. q or Ctrl-C ends; then comes a comparison with what the default
-scheduler alone comes to with the same load, seed and time.
+Everything runs on this machine and is gone when it ends. The service is that of `evenkeel serve`; the
+API server, scheduler, controllers, nodes and load around it are simulated. kubectl can use the cluster
+with the kubeconfig that is shown. End with q or Ctrl-C. dev then compares the run with the default
+scheduler alone, under the same load, seed and time.
 
 Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
 api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
-FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock. The
-service lives in the time of the scenario: what it writes, in annotations and Events, its API and the ages
-of `kubectl get` are of it. Ages that kubectl reckons itself, as describe does of Events, are against the
-date of this machine.
+FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is on the clock. The service
+uses the time of the scenario in annotations, Events and its API, and so do the ages of `kubectl get`.
+Ages that kubectl computes itself, such as those of Events in describe, use the date of this machine.
 
-The service runs by the configuration of `evenkeel serve`: --config, EVENKEEL_ variables and --set, but
-for addresses, certificates and the way to Prometheus, which are those of the run. Its times are of the
-scenario, and those that are not given fit --speed. All of it stands in the ConfigMap evenkeel of the
-namespace evenkeel-system, which the service follows as its mounted file: `writes` is obeyed within two
-seconds, other fields would need a restart, and what is refused changes nothing and is told by an Event.
+The service reads the configuration of `evenkeel serve`: --config, EVENKEEL_ variables and --set. dev sets
+addresses, certificates and Prometheus itself, and fits times that are not given to --speed. The ConfigMap
+evenkeel in namespace evenkeel-system holds the result, and the service follows it: a change of `writes`
+takes effect within two seconds, other fields would need a restart. A configuration that is refused
+changes nothing, and an Event reports it.
 
-The view has, of a workload that scales, the requests so far, its load, the forecast of it with the
-model and its error as a share of the naive forecast's (below 1 is better; unused: not trusted), the
-HPA's minReplicas while Evenkeel raises it (floor), and what the same HPA would have without.";
+For a workload that scales, the view shows its load, the forecast with the model and its error relative
+to the naive forecast (below 1 is better; unused: not trusted), the floor (the HPA's minReplicas while
+Evenkeel raises it), and the replicas that the same HPA would have without Evenkeel.";
 
 /// Run a whole cluster on this machine, with Evenkeel in it, and watch
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Ends by itself after this time of the clock, such as 5m; by default it goes on
+    /// End after this time on the clock, such as 5m [default: end with q or Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Seconds of the scenario a second
+    /// Seconds of the scenario per second on the clock
     #[arg(long, value_name = "FACTOR", default_value_t = SPEED, value_parser = parse_speed)]
     speed: f64,
 
-    /// Decides noise, ties and names
+    /// Seed of noise, ties and names
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
@@ -107,11 +106,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// Breaks something for a while, as in metrics-down@60s..120s; may be repeated
+    /// Break something for a while, as in metrics-down@60s..120s; may be repeated
     #[arg(long = "fault", value_name = "KIND@FROM..UNTIL")]
     faults: Vec<Fault>,
 
-    /// A line for each event instead of the view, as where the output is no terminal
+    /// Print one line per event (the default when stdout is not a terminal)
     #[arg(long)]
     no_tty: bool,
 
@@ -120,7 +119,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     patience: Option<Duration>,
 
-    /// Writes the view as it stands at the end, to a file whose name ends in .svg or .txt
+    /// Write the last view to a file whose name ends in .svg or .txt
     #[arg(long, value_name = "FILE")]
     picture: Option<picture::File>,
 

@@ -14,19 +14,20 @@ use crate::api::explain::PodExplanation;
 use report::Explained;
 
 const AFTER_HELP: &str = "\
-Of a Pod that kube-scheduler has asked about the last answers are shown, in a line each, and the terms that \
-the newest of them was made of. Where these are kept no more, and with --nodes, the terms are those of an \
-answer that would be given now; -o json has both. With -f the Pods of a manifest are judged as if \
-kube-scheduler asked about them now. The service listens on the loopback address of its Pods: \
-kubectl -n evenkeel-system port-forward deploy/evenkeel 8081. Each replica knows the calls that it \
-got itself.
+If kube-scheduler has asked about the Pod, explain shows the last answers, one line each, and the terms \
+of the newest. If the original answer is no longer stored, or with --nodes, it shows the current answer; \
+-o json has both. With -f it judges the Pods of a manifest as if kube-scheduler asked about them now.
+
+The service listens on the loopback address of its Pods. Forward the port first:
+  kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
+Each replica knows only the calls that it received itself.
 
 Examples:
   evenkeel explain shop/web-7c64d-x2x9p
   evenkeel explain shop/web-7c64d-x2x9p --node node-7
   evenkeel explain -f examples/pods/edge-proxy.yaml --nodes node-1,node-2 -o json";
 
-/// Shows why a Pod went to its node, or where one would go now
+/// Show why a Pod went to its node, or where one would go now
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {

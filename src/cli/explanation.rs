@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, Table};
 
-use crate::cli::figures::{in_unit, title, unit, with_unit};
+use crate::cli::figures::{in_unit, title, unit};
 use crate::cli::output::{Style, percent};
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::units::{Amount, Resource};
@@ -44,7 +44,7 @@ pub(super) fn asks(explanation: &Explanation) -> String {
     let mut stated = Vec::new();
     let mut unsaid = Vec::new();
     for (resource, asked) in explanation.demand.0.iter() {
-        let amount = with_unit(resource, Amount::new(asked.amount));
+        let amount = resource.with_unit(Amount::new(asked.amount));
         let amount = match resource {
             Resource::Cpu => amount,
             _ => format!("{amount} of {}", resource.noun()),
@@ -176,7 +176,7 @@ fn print_foreseen(explanation: &Explanation, to: &mut dyn Write) -> io::Result<(
 /// The load of now and the one that is foreseen, where that counts.
 fn foreseen(node: &str, resource: Resource, term: &ResourceExplanation) -> Option<String> {
     let (foreseen, seconds) = term.foreseen.zip(term.horizon_seconds)?;
-    let text = |amount| with_unit(resource, Amount::new(amount));
+    let text = |amount| resource.with_unit(Amount::new(amount));
     Some(format!(
         "{node}: {} of {} now, {} foreseen within {} min",
         text(term.load),

@@ -1,6 +1,6 @@
 //! Resources and amounts as people read them.
 
-use evenkeel_core::units::{Amount, Resource};
+use evenkeel_core::units::{Amount, Resource, figure};
 
 /// Title of a resource's column.
 pub(super) const fn title(resource: Resource) -> &'static str {
@@ -22,8 +22,7 @@ pub(super) const fn unit(resource: Resource) -> &'static str {
     }
 }
 
-const KIB: f64 = 1024.0;
-const GIB: f64 = KIB * KIB * KIB;
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// An amount in the unit of its resource's column, short enough for one.
 pub(super) fn in_unit(resource: Resource, amount: Amount) -> String {
@@ -32,51 +31,7 @@ pub(super) fn in_unit(resource: Resource, amount: Amount) -> String {
         Resource::Memory | Resource::Disk => GIB,
         Resource::NetworkIo | Resource::DiskIo => 1e6,
     };
-    short(amount.as_f64() / scale)
-}
-
-/// An amount with the unit that suits it, such as `512 MiB` or `2.5 cores`.
-pub(super) fn with_unit(resource: Resource, amount: Amount) -> String {
-    let value = amount.as_f64();
-    let (step, units): (f64, &[&str]) = match resource {
-        Resource::Cpu => {
-            let cores = value / 1e3;
-            let unit = if amount.get() == 1000 {
-                "core"
-            } else {
-                "cores"
-            };
-            return format!("{} {unit}", short(cores));
-        }
-        Resource::Memory | Resource::Disk => (KIB, &["B", "KiB", "MiB", "GiB", "TiB"]),
-        Resource::NetworkIo | Resource::DiskIo => (1e3, &["B/s", "kB/s", "MB/s", "GB/s"]),
-    };
-    let mut scaled = value;
-    let mut units = units.iter();
-    let mut unit = units.next();
-    while scaled >= step
-        && let Some(larger) = units.next()
-    {
-        scaled /= step;
-        unit = Some(larger);
-    }
-    format!("{} {}", short(scaled), unit.copied().unwrap_or_default())
-}
-
-/// Two or three significant digits, and no more zeros than needed.
-fn short(value: f64) -> String {
-    let decimals = if value >= 99.95 || value.fract().abs() < 1e-9 {
-        0
-    } else if value >= 0.995 {
-        1
-    } else {
-        2 + usize::from(value < 0.0995)
-    };
-    let text = format!("{value:.decimals$}");
-    if decimals == 0 {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    figure(amount.as_f64() / scale)
 }
 
 #[cfg(test)]
@@ -103,7 +58,7 @@ mod tests {
                 "{resource} {amount}"
             );
             assert_eq!(
-                with_unit(resource, Amount::new(amount)),
+                resource.with_unit(Amount::new(amount)),
                 sentence,
                 "{resource} {amount}"
             );

@@ -25,27 +25,41 @@ Examples:
   kubectl -n evenkeel-system scale deploy/evenkeel --replicas=0
   evenkeel uninstall                             put bounds back, take annotations and labels away
   kubectl delete -k deploy/
-  evenkeel uninstall --expired                   put back bounds that nobody has held for an hour
+  evenkeel uninstall --expired                   put back bounds that no Evenkeel has renewed for an hour
 
-Bounds of HPAs and ScaledObjects, and replicas that CronHPAs have set, become the user's again, later
-edits of them included; what mode direct has put to sleep gets one replica; taints of overloaded nodes
-and costs of deletion that Evenkeel gave Pods go, and Pods that it has resized get the resources that they
-were made with. Annotations that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
-wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
-since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
-`writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
--n names a namespace without a Lease, or another than the webhook configuration does: a leader elsewhere
-would not be seen. Where kubectl delete comes first, the replicas take everything back before their rights
-go; where none runs any more, it waits for this command, then with --force. Custom resources are those of scaling.kinds, by the file of --config, else by the
-ConfigMap evenkeel: run it before that is deleted. A kind that leaves scaling.kinds is not looked at any
-more: set evenkeel.dev/scaling: off on its objects first.
-A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
-objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes only on
-what carries such a record, beside a leader too, and nothing while `writes: disabled` freezes everything,
-by the file of --config, else by the ConfigMap evenkeel. Taints, and costs of deletion where those
-are given, it takes away once no leader has renewed the Lease for an hour. What has lapsed is told by the API server's clock.
-Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
-that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
+What it takes back:
+  - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return, with
+    later edits of yours
+  - a workload that mode direct put to sleep gets one replica
+  - taints of overloaded nodes, costs of deletion, annotations and labels that Evenkeel wrote
+  - Pods that Evenkeel resized get the resources that they were made with
+
+What stays:
+  - annotations that you wrote, such as evenkeel.dev/enabled; they are listed
+  - what admission wrote on Pods, until they are replaced; nothing reads it
+  - objects with a record that Evenkeel did not write, or that makes no sense; they are named
+
+It refuses to run:
+  - while a leader holds the Lease, because the leader would write again: scale the Deployment to 0.
+    Under `writes: disabled` and `writes: restore` the leader writes nothing new, and --force is safe
+  - if -n names a namespace without a Lease, or another one than the webhook configuration does
+
+If `kubectl delete` comes first, the replicas take everything back before their rights go. If no
+replica runs any more, the deletion waits for this command, then with --force.
+
+Custom resources are those of scaling.kinds, from the file of --config, else from the ConfigMap
+evenkeel: run uninstall before you delete it. Before you remove a kind from scaling.kinds, set
+evenkeel.dev/scaling: off on its objects.
+
+--expired is what the CronJob evenkeel-restore runs. It puts back only bounds with a record of
+Evenkeel's that has expired by the API server's clock, even beside a leader, and writes nothing under
+`writes: disabled`. It removes taints and costs of deletion once no leader has renewed the Lease for
+an hour.
+
+Exit codes:
+  0  nothing is left for it to do (with --check: nothing is left at all)
+  1  something is left that it could not take back, or the cluster cannot be reached
+  2  the command line is wrong";
 
 /// What is not looked at where the configuration cannot be read.
 const BLIND: &str = "custom resources of scaling.kinds";
@@ -62,7 +76,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
-    /// Only put back bounds, and bring back Pods out of traffic, that nobody has held for an hour, whoever leads
+    /// Only put back bounds, and Pods taken out of traffic, that no Evenkeel has renewed for an hour
     #[arg(long, conflicts_with_all = ["check", "force"])]
     expired: bool,
 

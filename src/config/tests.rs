@@ -99,7 +99,7 @@ fn a_mistake_says_where_it_is_what_is_wrong_and_what_is_accepted() {
             &[
                 "config.yaml: headrom: ",
                 "there is no field `headrom`; ",
-                "accepted: `apiVersion`",
+                "accepted: one of `apiVersion`",
             ][..],
         ),
         (
@@ -365,7 +365,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scaling.kinds[0].group",
         "`apiVersion`",
     ),
-    ("scaling: {kinds: Rollout}", "scaling.kinds", "a sequence"),
+    ("scaling: {kinds: Rollout}", "scaling.kinds", "a list"),
     ("scaling: {enabled: true}", "scaling.enabled", "`mode`"),
     ("shceduling: {}", "shceduling", "`scheduling`"),
     (
@@ -487,7 +487,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "network: {capsAsDemand: maybe}",
         "network.capsAsDemand",
-        "a boolean",
+        "true or false",
     ),
     ("disk: {ioCapacity: -1}", "disk.ioCapacity", "5Mbps"),
     (

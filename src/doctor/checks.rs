@@ -242,7 +242,7 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         conflicts::PROBLEM,
-        "targets can be scaled as was asked for",
+        "targets can be scaled as requested, and have room for it",
         conflicts::problems,
     ),
     row(

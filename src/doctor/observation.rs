@@ -77,7 +77,7 @@ impl<T> Seen<T> {
 
 impl Unseen {
     fn finding(&self, id: &'static str, subject: &str) -> Finding {
-        let blind = format!("{subject} could not be looked at");
+        let blind = format!("{subject} could not be read");
         match self {
             Self::Needs(right) => Finding::warning(
                 id,
@@ -87,7 +87,7 @@ impl Unseen {
             Self::Failed(error) => Finding::warning(
                 id,
                 format!("{blind}: the call failed"),
-                "run doctor again; if it stays, look at the API server's log",
+                "run doctor again; if it fails again, look at the API server's log",
             )
             .seen_by(error),
             Self::Without(what) => Finding::info(

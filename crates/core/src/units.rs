@@ -5,6 +5,7 @@
 
 mod amount;
 mod convert;
+mod figure;
 mod rate;
 mod ratio;
 mod resource;
@@ -15,6 +16,7 @@ pub use convert::{
     count_as_f64, i64_as_f64, i64_ceil, i64_nearest, narrowed, replicas_ceil, wrapped_i32,
 };
 pub use evenkeel_quantity::{Quantity, QuantityError, QuantityFormat};
+pub use figure::figure;
 pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};
 pub use resource::{AmountError, Resource, Resources, UnknownResource};

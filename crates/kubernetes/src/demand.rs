@@ -98,9 +98,9 @@ impl fmt::Display for ExcessiveClaim {
             f,
             "the Pod claims {} of {}, and the largest node has {}: no node has headroom for it, and \
              among other Pods it counts as no more than that",
-            self.claimed.get(),
-            self.resource,
-            self.largest.get()
+            self.resource.with_unit(self.claimed),
+            self.resource.noun(),
+            self.resource.with_unit(self.largest)
         )
     }
 }

@@ -43,7 +43,6 @@ fn unknown(message: &str, form: &str, words: impl Fn(&str) -> String) -> Option<
     let (name, expected) = quoted(rest)?;
     let expected = expected.strip_prefix(", ")?;
     let list = expected.strip_prefix("expected ");
-    let list = list.map(|list| list.strip_prefix("one of ").unwrap_or(list));
     let known: Vec<&str> = list.map(names).unwrap_or_default();
     let meant = nearest(name, known.iter().copied());
     let meant = meant.map_or_else(String::new, |word| format!("; did you mean `{word}`?"));
@@ -159,16 +158,16 @@ mod tests {
         for (value, expected) in [
             (
                 json!({"mode": "flor"}),
-                "`flor` is not accepted; did you mean `floor`?; accepted: `off`, `recommend`, `floor`",
+                "`flor` is not accepted; did you mean `floor`?; accepted: one of `off`, `recommend`, `floor`",
             ),
             (
                 json!({"mode": "auto"}),
-                "`auto` is not accepted; accepted: `off`, `recommend`, `floor`",
+                "`auto` is not accepted; accepted: one of `off`, `recommend`, `floor`",
             ),
             (
                 json!({"mode": "off", "cont": 1}),
-                "there is no field `cont`; did you mean `count`?; accepted: `mode`, `count`, `ratio`, \
-                 `isOn`, `list`",
+                "there is no field `cont`; did you mean `count`?; accepted: one of `mode`, `count`, \
+                 `ratio`, `isOn`, `list`",
             ),
             (json!({}), "the field `mode` is missing"),
             (

@@ -166,7 +166,7 @@ impl Report for Comparison {
             writeln!(
                 to,
                 "\"Targets x\" is the default scheduler with plain HPAs whose targets are so much lower that\n\
-                 they cost as many replica-hours; better is who is better than both."
+                 they cost as many replica-hours; \"better\" means better than both other columns."
             )?;
         }
         self.print_lag(to)

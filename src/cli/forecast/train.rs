@@ -108,7 +108,7 @@ struct Weights {
     #[arg(long)]
     global: bool,
 
-    /// Series that nobody measured, drawn from the seed, beside the files
+    /// Number of synthetic series to add, drawn from the seed
     #[arg(
         long,
         value_name = "NUMBER",

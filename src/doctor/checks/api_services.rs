@@ -64,14 +64,14 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
             id,
             format!(
                 "APIService {name} leads to Evenkeel, which does not serve it: discovery and the \
-                 deletion of namespaces suffer"
+                 deletion of namespaces fail in part"
             ),
             format!("kubectl delete apiservice {name}, or install the component {id}"),
         ),
-        (false, ..) => Finding::ok(id, format!("{served} are not Evenkeel's to serve")),
+        (false, ..) => Finding::ok(id, format!("Evenkeel is not configured to serve {served}")),
         (true, None, _) | (true, Some(_), None) => Finding::warning(
             id,
-            format!("{served} are served, and no APIService {name} leads to them"),
+            format!("Evenkeel serves {served}, but there is no APIService {name}"),
             format!(
                 "kubectl create -k deploy/api-service/{id} (with cert-manager, {id}-cert-manager)"
             ),
@@ -80,8 +80,8 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
             id,
             format!("APIService {name} leads to {other}: replicas of Evenkeel refuse to start"),
             format!(
-                "install without the component {id}, or kubectl delete apiservice {name} once nobody \
-                 needs that server"
+                "install without the component {id}, or kubectl delete apiservice {name} once that \
+                 server is no longer needed"
             ),
         ),
         (true, Some(found), Some(Holder::Own)) => match api_service::unavailable(found) {

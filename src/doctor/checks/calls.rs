@@ -10,6 +10,13 @@ const TOLERATED: f64 = 0.01;
 
 pub(super) const ANSWERS: &str = "answers";
 
+/// The outcomes of a review that leave a Pod unchanged, in words.
+const UNCHANGED: [(&str, &str); 3] = [
+    ("patch_failed", "the patch did not fit the Pod"),
+    ("unreadable", "the review could not be read"),
+    ("namespace_unknown", "the namespace was not known yet"),
+];
+
 /// The paths that API server and kube-scheduler call.
 const CALLED: [&str; 5] = [
     paths::MUTATE,
@@ -38,7 +45,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         if wrong > all * TOLERATED {
             found.push(Finding::warning(
                 ANSWERS,
-                format!("{wrong} of {all} calls of {path} got no good answer"),
+                format!("{wrong} of {all} calls of {path} failed"),
                 evidence
                     .kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=500 | grep -i warn"),
             ));
@@ -48,22 +55,24 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if shed > 0.0 {
         found.push(Finding::warning(
             ANSWERS,
-            format!("{shed} calls were answered without a decision, because too many came at once"),
+            format!(
+                "{shed} calls were answered without a decision, because too many arrived at once"
+            ),
             "raise server.concurrency, or give the Deployment more cpu",
         ));
     }
-    let broken: Vec<&str> = ["patch_failed", "unreadable", "namespace_unknown"]
+    let broken: Vec<&str> = UNCHANGED
         .into_iter()
-        .filter(|outcome| sum("evenkeel_admission_reviews_total", &[("outcome", outcome)]) > 0.0)
+        .filter(|(outcome, _)| {
+            sum("evenkeel_admission_reviews_total", &[("outcome", outcome)]) > 0.0
+        })
+        .map(|(_, words)| words)
         .collect();
     if !broken.is_empty() {
         found.push(Finding::info(
             ANSWERS,
-            format!(
-                "Pods were left as they are at admission: {}",
-                named(&broken)
-            ),
-            "in the first moments of a namespace that is usual; else look at the log",
+            format!("admission left Pods unchanged: {}", named(&broken)),
+            "just after a namespace was created this is normal; otherwise look at the log",
         ));
     }
     if found.is_empty() {

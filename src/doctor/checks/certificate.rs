@@ -41,10 +41,11 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
     let Some(signer) = signer else {
         if outside::address(evidence).is_some() {
             let what = "there is no Deployment of the signer, as there is none of the service";
-            let fix = "nothing, where `evenkeel certs sign` runs beside the service";
+            let fix = "nothing, if `evenkeel certs sign` runs beside the service";
             return Ok(vec![Finding::info(SIGNER, what, fix)]);
         }
-        let what = "there is no signer: nobody renews certificates or writes the caBundle";
+        let what =
+            "there is no signer: certificates are not renewed and the caBundle is not written";
         return Ok(vec![Finding::error(
             SIGNER,
             what,
@@ -143,7 +144,7 @@ fn renewal(evidence: &Evidence<'_>) -> String {
 
 pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
     let Some(webhook) = webhook::registered(evidence, TRUST)? else {
-        let what = "the API server trusts nobody: the webhook is not registered";
+        let what = "the webhook is not registered: there is no caBundle to check";
         return Ok(vec![Finding::error(
             TRUST,
             what,

@@ -29,7 +29,7 @@ pub(super) fn told(evidence: &Evidence<'_>) -> Found {
     let mut found: Vec<Finding> = unbound.into_iter().chain(untold).collect();
     if found.is_empty() {
         found.push(match since(pages, "told") {
-            Some(_) => Finding::ok(NOTICES, "kube-scheduler tells which nodes it chooses"),
+            Some(_) => Finding::ok(NOTICES, "kube-scheduler reports which nodes it chooses"),
             None => Finding::ok(NOTICES, "no Pod that was scored has been seen bound yet"),
         });
     }
@@ -74,8 +74,8 @@ fn not_told(end: &BadEnd) -> Finding {
     Finding::warning(
         NOTICES,
         format!(
-            "kube-scheduler does not tell which nodes it chooses: the last {in_a_row} Pods that were scored \
-             were bound without a call of bind (of such calls, {}); in a burst each counts where it was scored best",
+            "kube-scheduler does not report which nodes it chooses: it bound the last {in_a_row} scored Pods \
+             without a call of bind (of such calls, {}); until it does, each Pod counts on its best-scored node",
             ago(*well)
         ),
         "add `bindVerb: bind` and `preemptVerb: preempt` to the extender in every kube-scheduler's \
@@ -89,7 +89,7 @@ fn not_bound(end: &BadEnd) -> Finding {
     Finding::error(
         NOTICES,
         format!(
-            "kube-scheduler told its last {in_a_row} choices and bound none of these Pods (of those that it bound, {})",
+            "kube-scheduler reported its last {in_a_row} choices and bound none of these Pods (of those that it bound, {})",
             ago(*well)
         ),
         "set `ignorable: true` for the extender in every kube-scheduler's configuration, as evenkeel certs \

@@ -1,12 +1,16 @@
 //! Targets of scaling that two hands pull at (refused ones, and those that are left to another writer), and targets
-//! that something keeps from being scaled as was asked for.
+//! that something keeps from being scaled as requested.
 
 use std::collections::BTreeSet;
 
 use super::evidence::{Evidence, Found};
 use super::wording::named;
 use crate::doctor::Finding;
+use evenkeel_kubernetes::annotations::BOUNDS;
+use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::scaling::conditions::{CONFLICTS, is_problem};
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 pub(super) const CONFLICT: &str = "scaling-conflicts";
 pub(super) const PROBLEM: &str = "scaling-targets";
@@ -19,7 +23,10 @@ pub(super) fn conflicts(evidence: &Evidence<'_>) -> Found {
     } else {
         Finding::warning(
             CONFLICT,
-            format!("another hand scales as well: {}", named(&told)),
+            format!(
+                "another controller scales the same targets: {}",
+                named(&told)
+            ),
             "kubectl describe the object: its Events and the annotation \
              evenkeel.dev/scaling-status name the other; keep one of the two",
         )
@@ -28,16 +35,61 @@ pub(super) fn conflicts(evidence: &Evidence<'_>) -> Found {
 
 pub(super) fn problems(evidence: &Evidence<'_>) -> Found {
     let told = holding(evidence, PROBLEM, "which targets can be scaled", is_problem)?;
-    Ok(vec![if told.is_empty() {
-        Finding::ok(PROBLEM, "every target can be scaled as was asked for")
-    } else {
-        Finding::warning(
+    let mut found = without_room(evidence);
+    if !told.is_empty() {
+        found.push(Finding::warning(
             PROBLEM,
-            format!("targets are not scaled as was asked for: {}", named(&told)),
+            format!("targets are not scaled as requested: {}", named(&told)),
             "kubectl describe the object: the conditions in its annotation \
              evenkeel.dev/scaling-status say what is missing",
+        ));
+    }
+    if found.is_empty() {
+        let what = "every target can be scaled as requested";
+        found.push(Finding::ok(PROBLEM, what));
+    }
+    Ok(found)
+}
+
+/// The HPAs that are to be scaled and whose bounds leave nothing to change. One whose bounds Evenkeel has moved has
+/// room.
+fn without_room(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let opted_in = evidence.opted_in();
+    let autoscalers = evidence.seen.autoscalers.there().into_iter().flatten();
+    let stuck = autoscalers.filter(|autoscaler| {
+        let Meta {
+            namespace,
+            annotations,
+            ..
+        } = &autoscaler.metadata;
+        let namespace = namespace.as_deref();
+        let is_asked = ScalingPolicy::parse(annotations).0.asks_for_scaling();
+        let least = autoscaler.spec.min_replicas.unwrap_or(1);
+        namespace.is_some_and(|namespace| opted_in.contains(&namespace))
+            && is_asked
+            && !annotations.contains_key(BOUNDS)
+            && least >= autoscaler.spec.max_replicas
+    });
+    let finding = |autoscaler: &Autoscaler| {
+        let name = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (namespace, name) = (
+            name(&autoscaler.metadata.namespace),
+            name(&autoscaler.metadata.name),
+        );
+        let most = autoscaler.spec.max_replicas;
+        Finding::warning(
+            PROBLEM,
+            format!(
+                "HPA {namespace}/{name} cannot act: its minReplicas are its maxReplicas ({most})"
+            ),
+            format!(
+                "kubectl -n {namespace} patch hpa {name} --type=merge -p \
+                 '{{\"spec\":{{\"maxReplicas\":{}}}}}'",
+                most.saturating_mul(2).max(2)
+            ),
         )
-    }])
+    };
+    stuck.map(finding).collect()
 }
 
 /// The conditions that hold of targets, with what they hold of.

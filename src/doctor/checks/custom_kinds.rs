@@ -19,18 +19,18 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             KindState::Served => continue,
             KindState::Absent => Finding::info(
                 CUSTOM_KINDS,
-                format!("{kind} is to be scaled, and the cluster serves no such kind"),
+                format!("scaling.kinds names {kind}, which the cluster does not serve"),
                 "install what brings it, or take it out of scaling.kinds; it is looked for every 5 \
                  minutes",
             ),
             KindState::Unscalable(why) => Finding::error(
                 CUSTOM_KINDS,
-                format!("{kind} is to be scaled and cannot be: {why}"),
+                format!("scaling.kinds names {kind}, which cannot be scaled: {why}"),
                 "take it out of scaling.kinds, or give its definition the subresource scale",
             ),
             KindState::Unknown(error) => Finding::warning(
                 CUSTOM_KINDS,
-                format!("whether {kind} can be scaled could not be looked at"),
+                format!("whether {kind} can be scaled could not be read"),
                 "run doctor as a user who may get customresourcedefinitions.apiextensions.k8s.io",
             )
             .seen_by(error),

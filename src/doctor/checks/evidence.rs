@@ -85,7 +85,7 @@ impl<'a> Evidence<'a> {
         for replica in replicas.into_iter().flatten() {
             replica.metrics.look(id, subject)?;
         }
-        let nobody = Unseen::Without("no replica tells its metrics".to_owned());
+        let nobody = Unseen::Without("no replica reports its metrics".to_owned());
         let unseen: Seen<()> = Seen::Unseen(nobody);
         unseen.look(id, subject).map(|_| &self.pages[..])
     }

@@ -36,7 +36,7 @@ pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<Finding> {
         Finding::error(
             NAMESPACE,
             format!(
-                "nothing of Evenkeel is in {asked}; the webhook configuration names the namespace \
+                "Evenkeel is not in namespace {asked}; its webhook configuration names namespace \
                  {registered}"
             ),
             format!("evenkeel doctor -n {registered}"),
@@ -55,7 +55,7 @@ pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {
         .server
         .look(SERVER, "the API server's version")?
     else {
-        let what = "the API server does not tell its version";
+        let what = "the API server does not report its version";
         return Ok(vec![Finding::info(SERVER, what, "kubectl version")]);
     };
     Ok(vec![match minor(version) {
@@ -116,7 +116,7 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
     Ok(vec![match (map, &evidence.configured) {
         (None, _) => Finding::error(
             CONFIGURATION,
-            "there is no ConfigMap evenkeel, and its replicas cannot start without",
+            "there is no ConfigMap evenkeel: the replicas cannot start without it",
             "kubectl apply -k deploy/",
         ),
         (Some(_), None) => Finding::error(
@@ -126,7 +126,7 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
         ),
         (Some(_), Some(Err(error))) => Finding::error(
             CONFIGURATION,
-            "the configuration is refused: replicas keep the old one and do not start anew",
+            "the configuration is refused: running replicas keep the previous one, and none can restart",
             format!("{edit}; `evenkeel serve --check --config FILE` checks a file"),
         )
         .seen_by(error.to_string()),
@@ -135,11 +135,11 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
             replicas => Finding::warning(
                 CONFIGURATION,
                 format!(
-                    "{} go by an older configuration: they refuse the file that they see",
+                    "{} use an older configuration, because they refuse the present file",
                     named(replicas)
                 ),
                 format!(
-                    "{}, which names the field; a file that was mended is there within a minute",
+                    "{}, which names the field; a corrected file takes effect within a minute",
                     evidence.kubectl(
                         "logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep refused"
                     )
@@ -166,10 +166,10 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
             return Ok(vec![Finding::info(
                 DEPLOYMENT,
                 format!(
-                    "there is no Deployment: Evenkeel runs at {address}, outside of the cluster's \
-                     Pods, as the endpoints of its Service say"
+                    "there is no Deployment: the endpoints of its Service lead to {address}, outside of \
+                     the cluster's Pods"
                 ),
-                "nothing, where that is meant, as under `evenkeel dev`; else kubectl apply -k deploy/",
+                "nothing, if that is intended, as with `evenkeel dev`; otherwise kubectl apply -k deploy/",
             )]);
         }
         return Ok(vec![Finding::error(
@@ -207,7 +207,7 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
         }
         (_, 1) => Finding::info(
             DEPLOYMENT,
-            "the only replica is ready; nobody answers while it is replaced",
+            "the only replica is ready; while it is replaced, calls are not answered",
             evidence.kubectl("scale deployment/evenkeel --replicas=2"),
         ),
         _ => Finding::ok(DEPLOYMENT, what),

@@ -90,7 +90,7 @@ fn stale(
         })
         .collect();
     let what = format!(
-        "measured freshly: {}; elsewhere loads are estimated from requests",
+        "fresh measurements: {}; other loads are estimated from requests",
         shown.join(", ")
     );
     let fix = match source {

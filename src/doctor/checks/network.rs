@@ -35,7 +35,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if ours.is_empty() {
         return Ok(vec![Finding::info(
             NETWORK,
-            "no NetworkPolicy selects Evenkeel's Pods: whoever reaches them may call",
+            "no NetworkPolicy selects Evenkeel's Pods: every client that reaches them may call",
             "kubectl apply -f deploy/base/network-policy.yaml",
         )]);
     }
@@ -89,7 +89,7 @@ fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
         Finding::warning(
             NETWORK,
             format!(
-                "no NetworkPolicy lets the API server and kube-scheduler in, which are no Pods ({})",
+                "no NetworkPolicy lets in the API server and kube-scheduler, which are not Pods ({})",
                 named(&names)
             ),
             format!(

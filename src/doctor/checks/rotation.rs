@@ -30,7 +30,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         found.push(match text.parse::<Request>() {
             Ok(_) => Finding::info(
                 ROTATION_GOES_ON,
-                "the signer has not taken up a request about keys yet",
+                "the signer has not started the requested rotation of keys yet",
                 "see signer",
             ),
             Err(error) => unreadable(evidence, &error),
@@ -52,7 +52,7 @@ fn unreadable(evidence: &Evidence<'_>, error: &KeyRotationError) -> Finding {
     let secret = evidence.signing_secret();
     Finding::error(
         ROTATION_GOES_ON,
-        "the signer cannot read what is asked of it, and keys stay as they are",
+        "the signer cannot read its annotation, so that keys stay as they are",
         evidence.kubectl(&format!("annotate secret {secret} {}-", error.key)),
     )
     .seen_by(error.to_string())
@@ -76,7 +76,7 @@ fn going_on(evidence: &Evidence<'_>, rotation: KeyRotation) -> Finding {
         return Finding::warning(
             ROTATION_GOES_ON,
             format!(
-                "{since}; the old authorities were to leave {} ago and are still trusted",
+                "{since}; the old authorities should have been removed {} ago and are still trusted",
                 about(late)
             ),
             format!(
@@ -87,7 +87,7 @@ fn going_on(evidence: &Evidence<'_>, rotation: KeyRotation) -> Finding {
     }
     Finding::info(
         ROTATION_GOES_ON,
-        format!("{since}; at {ends} the old authorities leave"),
-        "nothing, where every kube-scheduler has its new file: see extender-called",
+        format!("{since}; at {ends} the old authorities are removed"),
+        "nothing, if every kube-scheduler has its new file: see extender-called",
     )
 }

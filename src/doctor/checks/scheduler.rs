@@ -289,7 +289,7 @@ pub(super) fn whole_nodes(evidence: &Evidence<'_>) -> Found {
         Finding::warning(
             WHOLE_NODES,
             format!(
-                "kube-scheduler sent whole nodes {calls} times: slow, and in-tree scores suffer"
+                "kube-scheduler sent whole nodes {calls} times: that is slow, and its own scores suffer"
             ),
             "set nodeCacheCapable: true for the extender in kube-scheduler's file",
         )

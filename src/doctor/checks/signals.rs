@@ -60,12 +60,12 @@ pub(super) fn served(evidence: &Evidence<'_>) -> Found {
         let finding = Finding::warning(
             SERVED,
             format!(
-                "nobody serves {}, needed for the {what} of {}",
+                "the API {} is not served, which provides the {what} of {}",
                 kind.group(),
                 count(names.len(), "HPA")
             ),
             format!(
-                "install what serves it, such as {server}; kubectl get apiservice {}.{} tells when \
+                "install what serves it, such as {server}; kubectl get apiservice {}.{} shows when \
                  it is there",
                 kind.version(),
                 kind.group()

@@ -31,7 +31,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         about(waited)
     );
     let fix = format!(
-        "{} and `curl 'localhost:8081{}?namespace={namespace}&pod={name}'` tell why; add nodes, \
+        "{} and `curl 'localhost:8081{}?namespace={namespace}&pod={name}'` show why; add nodes, \
          raise scheduling.headroom, or kubectl annotate namespace {namespace} {RELAX_AFTER}=5m",
         evidence.kubectl("port-forward deploy/evenkeel 8081"),
         api::EXPLAIN

@@ -58,7 +58,7 @@ pub(super) fn leader(evidence: &Evidence<'_>) -> Found {
 fn leaderless(evidence: &Evidence<'_>, what: &str) -> Finding {
     Finding::error(
         LEADER,
-        format!("{what}: no refused Pod is woken, no label mirrored, no floor raised"),
+        format!("{what}: Evenkeel wakes no refused Pod, mirrors no label and raises no floor"),
         format!(
             "see the findings about rights; {}",
             evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep -i lease")
@@ -84,7 +84,7 @@ pub(super) fn kill_switch(evidence: &Evidence<'_>) -> Found {
         (Some(obeyed), Some(configured)) if obeyed != configured => Finding::warning(
             SWITCH,
             format!(
-                "the ConfigMap says writes: {}, the replicas still go by the old value",
+                "the ConfigMap says writes: {}, but the replicas still use the previous value",
                 said.unwrap_or_default().as_str()
             ),
             format!(
@@ -95,20 +95,20 @@ pub(super) fn kill_switch(evidence: &Evidence<'_>) -> Found {
         (Some(false), _) | (None, Some(false)) if said == Some(Writes::Restore) => {
             Finding::warning(
                 SWITCH,
-                "all bounds are put back, and nothing else in the cluster is changed; \
-                 evenkeel_scaling_restoring says how many are left",
+                "writes: restore is set: Evenkeel puts back all bounds and changes nothing else; the metric \
+                 evenkeel_scaling_restoring counts those that are left",
                 format!("{edit}, and set writes: enabled"),
             )
         }
         (Some(false), _) | (None, Some(false)) => Finding::warning(
             SWITCH,
-            "writes are disabled: nothing in the cluster is changed, no refused Pod is woken",
+            "writes: disabled is set: Evenkeel changes nothing in the cluster and wakes no refused Pod",
             format!("{edit}, and set writes: enabled"),
         ),
         (Some(true), _) | (None, Some(true)) => Finding::ok(SWITCH, "writes are enabled"),
         (None, None) => {
             evidence.pages(SWITCH, "the kill switch")?;
-            let what = "the replicas do not tell whether they write";
+            let what = "the replicas do not report whether they write";
             Finding::info(
                 SWITCH,
                 what,
@@ -120,14 +120,14 @@ pub(super) fn kill_switch(evidence: &Evidence<'_>) -> Found {
 
 pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
     if outside::address(evidence).is_some() {
-        let what = "what narrows writes narrows those of the ServiceAccount, which Evenkeel does \
-                    not use here";
+        let what = "the write guard restricts the ServiceAccount evenkeel; this Evenkeel runs under \
+                    another identity";
         return Ok(vec![Finding::info(GUARD, what, outside::OWN_RIGHTS)]);
     }
     let binding = evidence
         .seen
         .write_guard
-        .look(GUARD, "what narrows Evenkeel's writes")?;
+        .look(GUARD, "the policy that restricts Evenkeel's writes")?;
     let spec = binding.and_then(|binding| binding.spec.as_ref());
     let denies = binding.is_some_and(denies);
     // By which the policy finds the ServiceAccount; an older one knew a single namespace.
@@ -142,7 +142,7 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
         Finding::warning(
             GUARD,
             format!(
-                "nothing narrows what Evenkeel may patch on {}, which scaling.kinds names",
+                "no policy restricts what Evenkeel may patch on {}, which scaling.kinds names",
                 uncovered.join(" and ")
             ),
             format!(
@@ -153,18 +153,18 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
     } else if denies && follows {
         Finding::ok(
             GUARD,
-            "Evenkeel's writes are narrowed to its own annotations, its label, replicas and bounds",
+            "a policy restricts Evenkeel's writes to its own annotations, its label, replicas and bounds",
         )
     } else if denies {
         Finding::warning(
             GUARD,
-            "what narrows writes is of an older version, which knows Evenkeel in evenkeel-system only",
+            "the policy that restricts writes is of an older version, for the namespace evenkeel-system only",
             "kubectl apply -f deploy/base/write-guard.yaml",
         )
     } else {
         Finding::warning(
             GUARD,
-            "nothing narrows what Evenkeel may patch on nodes, namespaces, HPAs and workloads",
+            "no policy restricts what Evenkeel may patch on nodes, namespaces, HPAs and workloads",
             "kubectl apply -f deploy/base/write-guard.yaml",
         )
     }])
@@ -177,14 +177,17 @@ pub(super) fn record_guard(evidence: &Evidence<'_>) -> Found {
         return Ok(Vec::new());
     }
     let seen = &evidence.seen.record_guard;
-    let binding = seen.look(RECORD_GUARD, "what guards the records of resizes")?;
+    let binding = seen.look(
+        RECORD_GUARD,
+        "the policy that guards the records of resizes",
+    )?;
     Ok(vec![if binding.is_some_and(denies) {
-        let what = "who may not resize a Pod cannot have it resized by a record";
+        let what = "only users who may resize a Pod can write the record of a resize";
         Finding::ok(RECORD_GUARD, what)
     } else {
         Finding::warning(
             RECORD_GUARD,
-            "whoever may write a Pod may have Evenkeel resize it, by a record in its name",
+            "any user who may write a Pod can make Evenkeel resize it, with a forged record",
             "kubectl apply -f deploy/base/resize-record-guard.yaml",
         )
     }])
@@ -203,7 +206,7 @@ fn uncovered<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a str>, Finding> {
         return Ok(served);
     }
     let policy = &evidence.seen.write_rules;
-    let policy = policy.look(GUARD, "the policy that narrows Evenkeel's writes")?;
+    let policy = policy.look(GUARD, "the policy that restricts Evenkeel's writes")?;
     let spec = policy.and_then(|policy| policy.spec.as_ref());
     let concerns = spec.and_then(|spec| spec.match_constraints.as_ref());
     let rules = concerns.and_then(|concerns| concerns.resource_rules.as_deref());
@@ -239,23 +242,23 @@ pub(super) fn clean_up(evidence: &Evidence<'_>) -> Found {
     let guard = &evidence.seen.clean_up_guard;
     let guard = guard.look(
         CLEAN_UP,
-        "what narrows the writes of the CronJob evenkeel-restore",
+        "the policy that restricts the CronJob evenkeel-restore",
     )?;
     let Some(job) = job else {
         if outside::address(evidence).is_some() {
-            let what = "no CronJob puts back the floors of an Evenkeel that is gone";
+            let what = "no CronJob puts back floors after Evenkeel is lost";
             return Ok(vec![Finding::info(CLEAN_UP, what, outside::OWN_RIGHTS)]);
         }
         return Ok(vec![Finding::warning(
             CLEAN_UP,
-            "there is no CronJob evenkeel-restore: were all replicas gone, floors would stay",
+            "there is no CronJob evenkeel-restore: if all replicas were lost, floors would stay",
             "kubectl apply -k deploy/",
         )]);
     };
     if !guard.is_some_and(denies) {
         return Ok(vec![Finding::warning(
             CLEAN_UP,
-            "nothing narrows what the CronJob evenkeel-restore may patch on HPAs and ScaledObjects",
+            "no policy restricts what the CronJob evenkeel-restore may patch on HPAs and ScaledObjects",
             "kubectl apply -f deploy/base/restore-guard.yaml",
         )]);
     }
@@ -269,7 +272,7 @@ fn runs(evidence: &Evidence<'_>, job: &CronJob) -> Finding {
         let patch = r#"patch cronjob evenkeel-restore -p '{"spec":{"suspend":false}}'"#;
         return Finding::warning(
             CLEAN_UP,
-            "the CronJob evenkeel-restore is suspended: were all replicas gone, floors would stay",
+            "the CronJob evenkeel-restore is suspended: if all replicas were lost, floors would stay",
             evidence.kubectl(patch),
         );
     }
@@ -284,11 +287,14 @@ fn runs(evidence: &Evidence<'_>, job: &CronJob) -> Finding {
         Some(age) if age > CLEAN_UP_DUE => Finding::warning(
             CLEAN_UP,
             format!(
-                "the CronJob evenkeel-restore has not ended well for {}",
+                "the CronJob evenkeel-restore has not succeeded for {}",
                 about(age)
             ),
             evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel-restore --tail=50"),
         ),
-        _ => Finding::ok(CLEAN_UP, "floors that nobody holds any more are put back"),
+        _ => Finding::ok(
+            CLEAN_UP,
+            "the CronJob evenkeel-restore runs: it puts back what a lost Evenkeel leaves",
+        ),
     }
 }

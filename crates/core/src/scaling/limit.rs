@@ -47,7 +47,7 @@ pub enum LimitedBy {
     ScaleDownWindow { seconds: i64 },
     /// The policies of the HPA's `behavior.scaleDown`.
     ScaleDownPolicies,
-    /// Another writer sets the replicas again and again, and is left the field.
+    /// Another writer sets the replicas again and again, and Evenkeel sets none meanwhile.
     Contested {
         /// The end of the rest.
         until: Timestamp,
@@ -127,7 +127,7 @@ impl fmt::Display for LimitedBy {
             Self::Contested { until } => {
                 write!(
                     f,
-                    "another writer of the replicas, who is left the field until {until:.0}"
+                    "another writer of the replicas: Evenkeel sets none until {until:.0}"
                 )
             }
             Self::MissingData => f.write_str("missing data"),

@@ -174,8 +174,8 @@ fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) ->
         ),
         (Some(effect), Some(Verdict::Taint { resource, percent })) => {
             let why = format!(
-                "{resource} has been at 80 % of the node or more for 3 samples, {percent} % in the \
-                 last"
+                "{} has been at 80 % of the node or more for 3 samples, {percent} % in the last",
+                resource.noun()
             );
             (
                 node.taints.with_own(key, &resource.to_string(), *effect),

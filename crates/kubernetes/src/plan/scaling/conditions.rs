@@ -162,7 +162,7 @@ fn of_hpa(report: Option<&TickReport>) -> impl Iterator<Item = Condition> {
 fn replicas_contested(until: Timestamp, circumstances: &Circumstances<'_>) -> Condition {
     let who = circumstances.contester.unwrap_or("another writer");
     let message =
-        format!("{who} sets other replicas again and again and is left the field until {until:.0}");
+        format!("{who} sets other replicas again and again: Evenkeel sets none until {until:.0}");
     Condition::new(REPLICAS_CONTESTED, true, "SetTwice", message)
 }
 
@@ -173,7 +173,9 @@ fn floor_contested(until: Option<Timestamp>, circumstances: &Circumstances<'_>) 
         (who, _) => {
             let who = who.unwrap_or("another writer");
             let until = until.map_or_else(String::new, |until| format!(" until {until:.0}"));
-            format!("{who} undid the floor twice within 5 minutes and is left the field{until}")
+            format!(
+                "{who} reverted the floor twice within 5 minutes: Evenkeel does not write the bounds{until}"
+            )
         }
     };
     Condition::new(FLOOR_CONTESTED, true, "UndoneTwice", message)
@@ -276,17 +278,17 @@ fn worth_of(load: &LoadReport, tried: &Tried) -> Condition {
     } = tried;
     let minutes = |under: f64| under * 24.0 * 60.0;
     let message = format!(
-        "{}: over the last days floors would have left Pods with too much for {:.0} min a day, with {:.1} \
-         replicas in the mean; the HPA alone for {:.0} min, with {:.1}; an HPA with {} for {:.0} min",
+        "{}: over the last days, with floors: {:.0} min a day above target, at {:.1} replicas; the HPA as it is: \
+         {:.0} min, at {:.1}; an HPA with {}: {:.0} min",
         load.signal.label(),
         minutes(floors.under),
         floors.replicas,
         minutes(plain.under),
         plain.replicas,
         if *cost_more {
-            "two thirds of the target, which costs less than floors,"
+            "two thirds of the target, which costs less"
         } else {
-            "the lower target that costs as much as floors"
+            "a lower target at equal cost"
         },
         minutes(rival.under),
     );
@@ -317,7 +319,10 @@ fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
     let mut lacking = load.lacking.iter();
     let message = match lacking.find(|lacking| lacking.model == model.name) {
         Some(lacking) => format!("{signal}: {lacking}"),
-        None => format!("{signal}: {} begins anew", model.name),
+        None => format!(
+            "{signal}: {} restarted and is not used until it has enough data",
+            model.name
+        ),
     };
     Condition::new(FORECAST_TRUSTED, false, NOT_ENOUGH_HISTORY, message)
 }

@@ -212,7 +212,8 @@ pub(super) fn first_told<'s>(
 /// The reason why the user's bounds, or his count, are put back.
 pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
     if resolved.is_contested() {
-        return "the user's bounds are put back: another writer undid the floor twice".to_owned();
+        return "the user's bounds are put back: another writer reverted the floor twice"
+            .to_owned();
     }
     let bounds = resolved.bounds.as_ref();
     let floor = bounds.and_then(|bounds| bounds.floor(now));

@@ -116,7 +116,7 @@ impl fmt::Display for CronProblem {
                  configuration"
             ),
             Self::Contested => f.write_str(
-                "another writer undid the bounds twice within 5 minutes and is left the field",
+                "another writer reverted the bounds twice within 5 minutes: Evenkeel does not write them for now",
             ),
             Self::NoBounds(what) => write!(f, "the bounds of {what} are not known yet"),
         }

@@ -316,7 +316,7 @@ fn who_undoes_twice_is_left_the_field_and_named() {
     let status = world.status().unwrap();
     let told = &status.condition("FloorContested").unwrap().message;
     assert!(
-        told.starts_with("kustomize-controller undid the floor"),
+        told.starts_with("kustomize-controller reverted the floor"),
         "{told}"
     );
     assert_eq!(

@@ -203,9 +203,8 @@ fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
         false,
     );
     assert_eq!((status, &*reason), (ConditionStatus::True, "Pays"));
-    let expected = "cpu: over the last days floors would have left Pods with too much for 12 min a day, \
-                    with 5.6 replicas in the mean; the HPA alone for 101 min, with 5.2; an HPA with the \
-                    lower target that costs as much as floors for 43 min";
+    let expected = "cpu: over the last days, with floors: 12 min a day above target, at 5.6 replicas; the HPA \
+                    as it is: 101 min, at 5.2; an HPA with a lower target at equal cost: 43 min";
     assert_eq!(message, expected);
     for (floors, plain, rival, cost_more, expected) in [
         (0.07, 0.08, 0.01, false, "LowerTarget"),
