@@ -294,7 +294,7 @@ mod tests {
             let all = [others.clone(), vec![ours]].concat();
             assert_eq!(found["spec"]["taints"], json!(all));
             let told = "NodeOverloaded: tainted evenkeel.dev/overloaded=networkIo:NoSchedule: \
-                        networkIo has been at 80 % of the node or more for 3 samples, 93 % in the \
+                        network has been at 80 % of the node or more for 3 samples, 93 % in the \
                         last";
             assert_eq!(round(&mut found, &[]), (0, vec![told.to_owned()]));
             assert_eq!(round(&mut found, &[]), (0, vec![]));

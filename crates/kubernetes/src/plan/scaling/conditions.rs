@@ -286,7 +286,7 @@ fn worth_of(load: &LoadReport, tried: &Tried) -> Condition {
         minutes(plain.under),
         plain.replicas,
         if *cost_more {
-            "two thirds of the target, which costs less"
+            "two thirds of the target, which costs less than floors"
         } else {
             "a lower target at equal cost"
         },
