@@ -303,3 +303,18 @@ fn every_alert_has_its_place_in_troubleshooting() {
         );
     }
 }
+
+#[test]
+fn every_check_of_doctor_has_its_place_in_troubleshooting() {
+    let there = anchors(&text("docs/troubleshooting.md"));
+    let listed = evenkeel(&["doctor", "--list", "-o", "json"]).json();
+    let checks = listed["checks"].as_array().unwrap();
+    assert!(checks.len() > 40, "{listed}");
+    for check in checks {
+        let id = check["id"].as_str().unwrap();
+        assert!(there.contains(id), "{id}");
+        let link = check["link"].as_str().unwrap();
+        let place = format!("/docs/troubleshooting.md#{id}");
+        assert!(link.ends_with(&place), "{link}");
+    }
+}
