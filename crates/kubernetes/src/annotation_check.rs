@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::annotations::{
     BEHAVIOR, BOUNDS, DELETION_COST, DEMAND, DISK_IO, DISK_IO_CAPACITY, DISK_IO_LIMIT, ENABLED,
     HEADROOM, HEADROOM_RETURNED, InvalidAnnotation, MAX_ALLOWED, MAX_REPLICAS, MIN_ALLOWED,
-    MIN_REPLICAS, NETWORK_CAPACITY, NETWORK_IO, NO_HEADROOM, ONLINE, POD_STATE, PREDICT,
+    MIN_REPLICAS, NETWORK_CAPACITY, NETWORK_IO, NO_HEADROOM, ONLINE, POD_STATE, PORTRAIT_JOBS, PREDICT,
     PREDICT_MEMORY, PREFIX, PROFILE, PROFILE_SOURCE, PROFILE_THRESHOLD, QUERY, QUERY_TARGET,
     RELAX_AFTER, RESIZE_RESTARTS, RESIZED, RESUME, RISK, SCALE_DOWN, SCALING, SCALING_STATUS, SKIP,
     TARGET, TRAFFIC, TUNING, TUNING_STATUS,
@@ -111,7 +111,7 @@ const READ: [(&str, &[Carrier]); 29] = [
 ];
 
 /// The annotations that Evenkeel writes, which may stand on anything that is copied from what it wrote.
-const WRITTEN: [&str; 13] = [
+const WRITTEN: [&str; 14] = [
     PROFILE_SOURCE,
     DEMAND,
     HEADROOM_RETURNED,
@@ -125,6 +125,7 @@ const WRITTEN: [&str; 13] = [
     key_rotation::REQUEST,
     key_rotation::ROTATION,
     TEMPLATE_HASH,
+    PORTRAIT_JOBS,
 ];
 
 /// Something that is wrong with an annotation.
