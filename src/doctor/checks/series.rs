@@ -3,8 +3,8 @@
 use super::evidence::{Evidence, Found};
 use super::measuring;
 use crate::doctor::Finding;
-use crate::metrics::Source;
 use crate::metrics::prometheus::series_names;
+use crate::metrics::{Query, Source};
 
 pub(super) const SERIES: &str = "prometheus-series";
 
@@ -21,18 +21,22 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let Some(query) = &prometheus.queries.nodes[resource] else {
             continue;
         };
-        let names = series_names(&query.value).join(", ");
-        found.push(Finding::warning(
+        let mut names = series_names(&query.value);
+        // Counters carry the load; what only says which of them count comes after.
+        names.sort_by_key(|name| !name.ends_with("_total"));
+        let first = names.first().copied().unwrap_or_default();
+        let names = names.join(", ");
+        let noun = resource.noun();
+        let field = Query::Node(resource).as_str();
+        let finding = Finding::warning(
             SERIES,
-            format!("Prometheus answers nothing about the {} of nodes", resource.noun()),
+            format!("Prometheus answers nothing about the {noun} of nodes"),
             format!(
-                "let Prometheus scrape what exports {names}, or set metrics.prometheus.queries.{}; in Prometheus, \
-                 count({}) shows whether it has the series",
-                crate::metrics::Query::Node(resource).as_str(),
-                names.split(", ").next().unwrap_or_default()
+                "let Prometheus scrape what exports them, or set metrics.prometheus.queries.{field}; in Prometheus, \
+                 count({first}) shows whether it has the series"
             ),
-        )
-        .seen_by(format!("series: {names}")));
+        );
+        found.push(finding.seen_by(format!("series: {names}")));
     }
     if found.is_empty() {
         let what = "Prometheus has the series of every resource that it is asked for";
