@@ -36,10 +36,13 @@ pub struct Load {
 }
 
 /// Whether a sum is the load of its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certainty {
     /// All Pods that carried load were measured over a window in which they did.
     Certain,
+    /// More Pods than replicas carry load. The load is `whole`, the sum over all of them, if they share the traffic;
+    /// if it is mirrored, or each Pod uses something without traffic, it is less. The load before tells which.
+    Surge { whole: f64 },
     /// Load is with Pods that are not measured for it: the load is about what it last was, or more.
     Estimated,
 }
@@ -147,12 +150,11 @@ pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>, ceased: usize) -> Opti
 
 impl Load {
     /// The load for so many `replicas`, of a sum over Pods that `carried` these loads. At the least it is what the
-    /// replicas would carry at the load of the most loaded quarter of the Pods. A sum above that by more than
-    /// the tolerance of an HPA is only an estimate, unless the signal is one that each Pod holds of its own.
+    /// replicas would carry at the load of the most loaded quarter of the Pods. Whether a sum above that by more than
+    /// the tolerance of an HPA is the load, [`Self::after`] decides; of a signal that each Pod holds of its own it is not.
     ///
     /// More Pods than replicas carry load while a controller brings out a version: a Deployment with a surge, a canary,
-    /// or a preview beside the version that serves. Together they may carry the load once, where they share the
-    /// traffic, or more than that: traffic is mirrored, or each Pod uses something without traffic.
+    /// or a preview beside the version that serves.
     #[must_use]
     pub fn of_replicas(self, mut carried: Vec<f64>, replicas: usize, is_conserved: bool) -> Self {
         if replicas == 0 || carried.len() <= replicas {
@@ -166,9 +168,27 @@ impl Load {
             return self;
         }
         let certainty = if is_conserved {
-            Certainty::Estimated
+            match self.certainty {
+                Certainty::Certain => Certainty::Surge { whole: self.sum },
+                other => other,
+            }
         } else {
             self.certainty
+        };
+        Self { sum, certainty }
+    }
+
+    /// The load where it was `before` when it was last known for certain. The Pods of a surge that share the traffic
+    /// carry together what was carried before they came, within the tolerance; a sum that has grown by more is an
+    /// estimate.
+    #[must_use]
+    pub fn after(self, before: Option<f64>) -> Self {
+        let Certainty::Surge { whole } = self.certainty else {
+            return self;
+        };
+        let (sum, certainty) = match before {
+            Some(before) if whole <= before * SURGE_TOLERANCE => (whole, Certainty::Certain),
+            _ => (self.sum, Certainty::Estimated),
         };
         Self { sum, certainty }
     }
@@ -230,7 +250,13 @@ mod tests {
                 "a weighted canary shares the traffic",
                 vec![(8, 240.0), (2, 240.0)],
                 true,
-                estimated(1920.0),
+                certain(2400.0),
+            ),
+            (
+                "a canary of a quarter, whose Pods carry more",
+                vec![(8, 225.0), (2, 300.0)],
+                true,
+                certain(2400.0),
             ),
             (
                 "its share by weight",
@@ -265,8 +291,11 @@ mod tests {
         ] {
             let carried = of(&groups);
             let sum = certain(carried.iter().sum());
+            // Before the surge eight Pods carried 300 each.
             let load = sum.of_replicas(carried.clone(), 8, conserved);
-            assert_eq!(load, expected, "{what}");
+            assert_eq!(load.after(Some(2400.0)), expected, "{what}");
+            let blind = load.after(None);
+            assert!(blind.sum <= sum.sum, "{what}: without a past it is no more");
             let unknown = sum.of_replicas(carried, 0, conserved);
             assert_eq!(unknown, sum, "{what}: without replicas nothing is known");
         }

@@ -77,7 +77,10 @@ impl TrackedLoad {
         sample: &LoadSample,
         now: Timestamp,
     ) -> Result<(), SampleError> {
-        let Load { sum, certainty } = sample.load;
+        let before = self.certain.map(|last| last.load.sum);
+        let load = sample.load.after(before);
+        let sample = &LoadSample { load, ..*sample };
+        let Load { sum, certainty } = load;
         match (certainty, self.certain) {
             (Certainty::Certain, last) => {
                 self.history.insert(sample.at, sum, now)?;
@@ -88,14 +91,16 @@ impl TrackedLoad {
                     self.estimate = None;
                 }
             }
-            (Certainty::Estimated, Some(last)) if last.measured < sample.measured => {
+            (Certainty::Estimated | Certainty::Surge { .. }, Some(last))
+                if last.measured < sample.measured =>
+            {
                 self.estimate = Some(Estimate {
                     sum: sum.max(last.load.sum),
                     measured: sample.measured,
                 });
             }
             // Nothing is known that it could be an estimate of.
-            (Certainty::Estimated, _) => {}
+            (Certainty::Estimated | Certainty::Surge { .. }, _) => {}
         }
         Ok(())
     }
