@@ -24,12 +24,13 @@ use self::pods::{RunningPod, unknown_workload};
 use self::requests::{Counted, RequestRate, Requests};
 use self::summary::{Summary, SummaryBuilder};
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::load::{NodeUse, Served};
-use crate::scenario::{NodeShape, Scenario, Workload};
+use crate::load::{self, NodeUse, Served};
+use crate::scenario::{NodeShape, ScaleBy, Scenario, Workload};
 use crate::scrape::{Exporter, Sample, Scraper, Timing};
 use crate::usage::{self, PodNow, Usage};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::Random;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::Ratio;
 
 /// One step in virtual time: shorter than anything that happens in a Pod's life.
@@ -39,6 +40,8 @@ pub const STEP: SignedDuration = SignedDuration::from_secs(5);
 pub struct Engine {
     nodes: Vec<NodeShape>,
     workloads: Vec<Arc<Workload>>,
+    /// What each is scaled by, in their order.
+    capacities: Vec<Option<(ScaleBy, PodCapacity)>>,
     trace_offset: SignedDuration,
     random: Random,
     pods: BTreeMap<PodName, RunningPod>,
@@ -73,6 +76,7 @@ impl Engine {
         let timing = Timing::default();
         Self {
             nodes,
+            capacities: workloads.iter().map(Workload::capacity).collect(),
             workloads: workloads.into_iter().map(Arc::new).collect(),
             trace_offset,
             random: Random::new(seed),
@@ -184,8 +188,13 @@ impl Engine {
         let served = self.served(&ready, at);
         let arrived: Vec<Served> = served.iter().map(|one| one.unwrap_or_default()).collect();
         let usage = usage::of(pods, &self.nodes, &arrived, at);
-        for served in served.iter().flatten() {
+        for (index, served) in served.iter().enumerate() {
+            let Some(served) = served else { continue };
             self.summary.requests(served.offered, served.lost, passed);
+            let (workload, capacity) = (&self.workloads[index], self.capacities[index]);
+            if load::is_under_provisioned(workload, capacity, served, ready[index]) {
+                self.summary.under_provisioned(passed);
+            }
         }
         self.count_requests(&served, at);
         let scaled = self.pods.values();

@@ -9,8 +9,10 @@ use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
 
-use crate::scenario::{NodeShape, Traffic, Workload};
+use crate::scenario::{NodeShape, ScaleBy, Traffic, Usage, Workload};
 use evenkeel_core::random::Random;
+use evenkeel_core::scaling::frontier;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// Noise changes this often: faster changes would vanish in the mean over a sample window.
@@ -51,6 +53,32 @@ pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
         },
         lost: offered - served,
     }
+}
+
+/// True if the ready replicas of a workload are under-provisioned by the metric that it is scaled by; never for a
+/// workload that nothing scales, which has no target.
+#[must_use]
+pub fn is_under_provisioned(
+    workload: &Workload,
+    capacity: Option<(ScaleBy, PodCapacity)>,
+    served: &Served,
+    ready: u32,
+) -> bool {
+    let Some((by, capacity)) = capacity else {
+        return false;
+    };
+    let load = match by {
+        ScaleBy::Cpu(_) => {
+            let cpu = |of: &Resources<Amount>| of[Resource::Cpu].as_f64();
+            let Usage {
+                idle, per_request, ..
+            } = &workload.usage;
+            f64::from(ready) * cpu(idle) + served.offered * cpu(per_request)
+        }
+        ScaleBy::Requests(_) => served.offered,
+    };
+    let ready = i32::try_from(ready).unwrap_or(i32::MAX);
+    frontier::is_under_provisioned(load, ready, capacity)
 }
 
 /// The use that one replica wants at a time; `noise` is its own stream.
@@ -139,8 +167,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scenario::Scenario;
     use crate::scenario::trace::Trace;
+    use crate::scenario::{Scale, Scenario};
 
     proptest! {
         #[test]
@@ -162,6 +190,58 @@ mod tests {
                 let granted = node.granted()[resource];
                 prop_assert!((granted * node.wanted[resource] - given).abs() <= 1e-6 * given);
             }
+        }
+    }
+
+    #[test]
+    fn a_scaled_workload_is_under_provisioned_above_its_target_and_tolerance() {
+        let of = |scenario: &Scenario| {
+            let mut workloads = scenario.workloads.iter();
+            workloads.find(|web| web.name == "web").cloned().unwrap()
+        };
+        // Of 500m at 60 %, 40m idle and 5m a request: 330m less 40m are 58 requests for each of two Pods.
+        let mixed = of(&Scenario::mixed());
+        let scaled = |by| Workload {
+            scale: Some(Scale { min: 1, max: 9, by }),
+            usage: Usage {
+                idle: Resources::from_fn(|_| Amount::new(40)),
+                per_request: Resources::from_fn(|_| Amount::new(5)),
+                ..mixed.usage.clone()
+            },
+            demand: Resources::from_fn(|_| Amount::new(500)),
+            ..mixed.clone()
+        };
+        let direct = Workload {
+            scale: None,
+            annotations: [
+                ("evenkeel.dev/scaling", "direct"),
+                ("evenkeel.dev/target", "cpu=60%"),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+            ..scaled(ScaleBy::Requests(1))
+        };
+        let by_cpu = scaled(ScaleBy::Cpu(Ratio::new(0.6).unwrap()));
+        let unscaled = Workload {
+            annotations: std::collections::BTreeMap::new(),
+            ..direct.clone()
+        };
+        for (name, workload, ready, offered, expected) in [
+            ("cpu", &by_cpu, 2, 115.0, false),
+            ("cpu", &by_cpu, 2, 117.0, true),
+            ("cpu", &by_cpu, 0, 1.0, true),
+            ("direct", &direct, 2, 115.0, false),
+            ("direct", &direct, 2, 117.0, true),
+            ("requests", &scaled(ScaleBy::Requests(50)), 2, 109.0, false),
+            ("requests", &scaled(ScaleBy::Requests(50)), 2, 111.0, true),
+            ("nothing", &unscaled, 1, 1e6, false),
+        ] {
+            let served = Served {
+                offered,
+                ..Served::default()
+            };
+            let found = is_under_provisioned(workload, workload.capacity(), &served, ready);
+            assert_eq!(found, expected, "{name} {ready} {offered}");
         }
     }
 

@@ -160,7 +160,8 @@ impl Report for Comparison {
         writeln!(
             to,
             "Spread is the standard deviation of utilisation over the nodes, its mean over time. A\n\
-             workload is under-provisioned while more requests arrive than its ready Pods can serve."
+             workload is under-provisioned while its ready Pods carry more than 1.1 times the target of\n\
+             its HPA."
         )?;
         if self.rival.is_some() {
             writeln!(

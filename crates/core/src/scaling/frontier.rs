@@ -6,14 +6,39 @@
 //! the seconds, with [`TICK_SECONDS`] added, lies on a line over the logarithm of the replica-hours:
 //! violations fall by about the same share with each further share of replicas.
 
+use super::hpa::Settings;
+use super::hpa_aware::PodCapacity;
+
 /// The seconds that are added on both sides of a ratio, so that no second against none is 1, and a few
 /// against none are no infinity: one sync of an HPA, below which a difference says nothing.
 pub const TICK_SECONDS: f64 = 15.0;
 
+/// The load over the target from which on ready Pods are under-provisioned: the default tolerance of HPAs, within
+/// which an HPA adds no Pod.
+const TOLERATED: f64 = 1.0 + Settings::DEFAULT.tolerance;
+
+/// True if a load is more than target and default tolerance of an HPA allow for so many ready Pods. This is the one
+/// definition of under-provisioned: costs of runs, the gate of floors, their risk and `dev` all count by it.
+#[must_use]
+pub fn is_under_provisioned(load: f64, ready: i32, capacity: PodCapacity) -> bool {
+    load > f64::from(ready) * (capacity.request() * capacity.target()) * TOLERATED
+}
+
+/// The same where more Pods were allowed, so that a floor could have brought them.
+#[must_use]
+pub fn is_avoidably_under_provisioned(
+    load: f64,
+    ready: i32,
+    capacity: PodCapacity,
+    most: i32,
+) -> bool {
+    ready < most && is_under_provisioned(load, ready, capacity)
+}
+
 /// The costs of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost {
-    /// Seconds in which the ready Pods carried more than the HPA's target and tolerance allow.
+    /// Seconds in which the ready Pods were under-provisioned ([`is_under_provisioned`]).
     pub under_provisioned_seconds: f64,
     /// Seconds in which they carried more than they request.
     pub overloaded_seconds: f64,
@@ -179,6 +204,28 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Ratio;
+
+    #[test]
+    fn pods_are_under_provisioned_above_the_target_and_its_tolerance() {
+        let capacity = PodCapacity::new(500.0, Ratio::share(0.6).unwrap()).unwrap();
+        for (load, ready, most, expected) in [
+            (0.0, 0, 4, [false, false]),
+            (1.0, 0, 4, [true, true]),
+            (990.0, 3, 4, [false, false]),
+            (991.0, 3, 4, [true, true]),
+            // Every Pod that is allowed is there.
+            (991.0, 3, 3, [true, false]),
+            // Below what they request, and above the target all the same.
+            (1499.0, 3, 4, [true, true]),
+        ] {
+            let found = [
+                is_under_provisioned(load, ready, capacity),
+                is_avoidably_under_provisioned(load, ready, capacity, most),
+            ];
+            assert_eq!(found, expected, "{load} {ready} {most}");
+        }
+    }
 
     fn cost(replica_hours: f64, under: f64, over: f64) -> Cost {
         Cost {

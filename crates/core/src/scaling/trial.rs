@@ -18,7 +18,7 @@ mod rules;
 
 pub use self::outcome::Outcome;
 pub(super) use self::pods::PodsKind;
-pub use self::pods::{TOO_MUCH, TrialPods};
+pub use self::pods::TrialPods;
 pub use self::quarter::Quarter;
 
 use self::lane::{Lane, Minute};

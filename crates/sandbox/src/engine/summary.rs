@@ -56,8 +56,8 @@ pub struct Summary {
     pub still_refused: usize,
     /// The share of requests that nobody served, 0 where there were none.
     pub lost_share: f64,
-    /// Seconds during which more requests arrived than the ready replicas can serve, added over
-    /// the workloads with traffic.
+    /// Seconds during which ready replicas carried more than target and tolerance of their HPA allow, added over the
+    /// scaled workloads with traffic.
     pub under_provisioned_seconds: f64,
     /// Hours that the Pods of scaled workloads stood on nodes, ready or not, added over the Pods.
     pub replica_hours: f64,
@@ -131,9 +131,11 @@ impl SummaryBuilder {
     pub fn requests(&mut self, offered: f64, lost: f64, passed: SignedDuration) {
         self.offered += offered * passed.as_secs_f64();
         self.lost += lost * passed.as_secs_f64();
-        if lost > 0.0 {
-            self.under_provisioned += passed.as_secs_f64();
-        }
+    }
+
+    /// Takes time in which the ready replicas of a workload were under-provisioned.
+    pub fn under_provisioned(&mut self, passed: SignedDuration) {
+        self.under_provisioned += passed.as_secs_f64();
     }
 
     /// Takes the Pods of scaled workloads that stand on nodes for `passed`.
@@ -248,13 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn lost_requests_are_time_that_too_few_replicas_served() {
+    fn lost_requests_and_time_under_provisioned_are_counted_apart() {
         let (mut builder, second) = (
             SummaryBuilder::new(Ratio::new(0.8).unwrap()),
             SignedDuration::from_secs,
         );
         builder.requests(100.0, 0.0, second(30));
         builder.requests(100.0, 10.0, second(20));
+        builder.under_provisioned(second(20));
         builder.replicas(3, second(1800));
         let summary = builder.summary();
         assert!((summary.under_provisioned_seconds - 20.0).abs() < 1e-12);

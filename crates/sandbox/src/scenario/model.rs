@@ -11,7 +11,12 @@ use super::simulation::Simulation;
 use super::surge::Surge;
 use super::trace::Trace;
 use crate::portraits::Portraits;
-use evenkeel_core::units::{Amount, Ratio, Resources};
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -117,6 +122,38 @@ pub struct Traffic {
     /// The deviation of the requests of each 15 s from what is said here, as a share of them; only replays
     /// over several seeds have it.
     pub noise: f64,
+}
+
+impl Workload {
+    /// The metric that its HPA scales by, with the load that one replica is to carry; in mode direct the cpu that its
+    /// annotations name. `None` for a workload that nothing scales, and where cpu is to be held and it requests none.
+    #[must_use]
+    pub fn capacity(&self) -> Option<(ScaleBy, PodCapacity)> {
+        let by = self.scale.map(|scale| scale.by);
+        let by = by.or_else(|| self.direct_target().map(ScaleBy::Cpu))?;
+        let (each, target) = match by {
+            ScaleBy::Cpu(share) => (self.demand[Resource::Cpu].as_f64(), share),
+            ScaleBy::Requests(requests) => (f64::from(requests), Ratio::ONE),
+        };
+        Some((by, PodCapacity::new(each, target).ok()?))
+    }
+
+    /// The target utilisation of cpu that its annotations name in mode direct.
+    fn direct_target(&self) -> Option<Ratio> {
+        let (policy, _) = ScalingPolicy::parse(&self.annotations);
+        let metrics = policy.metrics().0;
+        let mut metrics = metrics
+            .iter()
+            .filter(|_| policy.scaling == Some(Mode::Direct));
+        metrics.find_map(|metric| match metric {
+            MetricSpec::Known(signal, Some(Target::Utilization(percent)))
+                if *signal == Signal::CPU =>
+            {
+                Ratio::new(f64::from(*percent) / 100.0).ok()
+            }
+            _ => None,
+        })
+    }
 }
 
 /// The bounds and the target of a HorizontalPodAutoscaler.

@@ -17,7 +17,6 @@ use evenkeel_core::forecast::Series;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::frontier::Cost;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Ratio, Resource};
 
 /// A workload that is scaled, with its load.
@@ -54,7 +53,7 @@ impl Scaled {
             return None;
         };
         let traffic = workload.traffic.as_ref()?;
-        let target = target(workload, share, &scenario.simulation)?;
+        let target = target(workload, &scenario.simulation)?;
         let per_request = workload.usage.per_request[Resource::Cpu].as_f64();
         let stream = seed.map(|seed| seed.stream(&workload.namespace).stream(&workload.name));
         let load = match stream {
@@ -138,11 +137,11 @@ fn moved(traffic: &Traffic, seed: Random) -> Traffic {
 }
 
 /// The workload as its HPA has it.
-fn target(workload: &Workload, share: Ratio, simulation: &Simulation) -> Option<Target> {
+fn target(workload: &Workload, simulation: &Simulation) -> Option<Target> {
     let Scale { min, max, .. } = workload.scale?;
     let bound = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
-    let request = workload.demand[Resource::Cpu].as_f64();
-    let capacity = PodCapacity::new(request, share).ok()?;
+    let (_, capacity) = workload.capacity()?;
+    let carried = capacity.request() * capacity.target();
     let Startup {
         pull,
         start,
@@ -158,7 +157,7 @@ fn target(workload: &Workload, share: Ratio, simulation: &Simulation) -> Option<
             window: simulation.window,
         },
         edges: Edges {
-            warm_up: workload.usage.warm_up[Resource::Cpu].as_f64() / (request * share.get()),
+            warm_up: workload.usage.warm_up[Resource::Cpu].as_f64() / carried,
             settling: SignedDuration::ZERO,
             ending: workload.shutdown,
         },

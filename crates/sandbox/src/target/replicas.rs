@@ -18,8 +18,8 @@ pub(super) use amounts::metric;
 use amounts::{milli, requests};
 use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::carriers::Carriers;
-use evenkeel_core::scaling::frontier::Cost;
-use evenkeel_core::scaling::hpa::{Observed, Tolerances};
+use evenkeel_core::scaling::frontier::{Cost, is_under_provisioned};
+use evenkeel_core::scaling::hpa::Observed;
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::Measurement;
@@ -352,12 +352,12 @@ impl ScaledPods {
         let seconds = STEP.as_secs_f64();
         self.cost.replica_hours += f64::from(self.replicas()) * seconds / 3600.0;
         let capacity = self.target.capacity;
-        let requested = f64::from(self.ready(at)) * capacity.request();
+        let ready = self.ready(at);
         let Some(load) = load else { return };
-        if load > requested * capacity.target() * (1.0 + Tolerances::default().up) {
+        if is_under_provisioned(load, ready, capacity) {
             self.cost.under_provisioned_seconds += seconds;
         }
-        if load > requested {
+        if load > f64::from(ready) * capacity.request() {
             self.cost.overloaded_seconds += seconds;
         }
     }

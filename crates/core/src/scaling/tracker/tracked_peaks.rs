@@ -12,9 +12,10 @@ use super::tick::ScaledSignal;
 use crate::forecast::{
     Cover, Followed, History, OwnPeaks, PeakForecaster, Selected, Shared, Trust,
 };
+use crate::scaling::frontier::is_avoidably_under_provisioned;
 use crate::scaling::horizon::{Horizon, Lag};
 use crate::scaling::policy::Policy;
-use crate::scaling::trial::{Quarter, TOO_MUCH, Trial, TrialPods, Tried};
+use crate::scaling::trial::{Quarter, Trial, TrialPods, Tried};
 
 /// The forecaster of `auto`, with the level that its floors cover.
 #[derive(Debug)]
@@ -199,6 +200,11 @@ fn too_much(
     let lead = &policy.lead;
     let start_up = lead.start_up.saturating_add(lead.node_start_up);
     let ready = carried.ready(middle, start_up)?;
-    let enough = f64::from(ready) * scaled.capacity.request() * scaled.capacity.target() * TOO_MUCH;
-    Some(minute.load > enough && ready < policy.bounds.max())
+    let most = policy.bounds.max();
+    Some(is_avoidably_under_provisioned(
+        minute.load,
+        ready,
+        scaled.capacity,
+        most,
+    ))
 }

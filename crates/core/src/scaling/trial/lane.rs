@@ -1,7 +1,7 @@
 //! One way of scaling a target, minute by minute.
 
 use super::outcome::Outcome;
-use super::pods::{RING, TOO_MUCH, TrialPods};
+use super::pods::{RING, TrialPods};
 use super::quarter::Quarter;
 use super::rules::BLOCKS;
 
@@ -103,9 +103,7 @@ impl Lane {
         let before = (1..=pods.lead.min(minute.run - 1))
             .map(|ago| self.asked[(minute.run + RING - ago) % RING]);
         let ready = before.fold(last, u16::min);
-        let enough = f64::from(ready) * pods.per_pod() * TOO_MUCH;
-        // No floor brings more than the most.
-        let too_much = minute.load > enough && ready < pods.most();
+        let too_much = pods.carry_too_much(minute.load, ready);
         self.all.pass(too_much, last, minute.weights);
         let of_quarter = &mut self.by_quarter[minute.quarter.place()];
         of_quarter.pass(too_much, last, [minute.weight_in_quarter; 2]);

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use super::rules::{self, Limits};
 use crate::scaling::bounds::Bounds;
+use crate::scaling::frontier::is_avoidably_under_provisioned;
 use crate::scaling::horizon::Horizon;
 use crate::scaling::hpa::{Behavior, Tolerances};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::units::narrowed;
 
-/// The load over the target from which Pods carry too much: the default tolerance of HPAs.
-pub const TOO_MUCH: f64 = 1.1;
 /// The minutes that counts are remembered for: the longest lead, and one more.
 pub(super) const RING: usize = 20;
 
@@ -86,6 +85,12 @@ impl TrialPods {
     /// The block of minutes that a minute lies in; `None` where the HPA does not look back.
     pub(super) const fn block(&self, minute: usize) -> Option<usize> {
         minute.checked_div(self.block)
+    }
+
+    /// True if so many ready Pods are under-provisioned where more were allowed.
+    pub(super) fn carry_too_much(&self, load: f64, ready: u16) -> bool {
+        let most = self.bounds.max();
+        is_avoidably_under_provisioned(load, i32::from(ready), self.capacity, most)
     }
 
     pub(super) fn per_pod(&self) -> f64 {
