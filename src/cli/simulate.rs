@@ -14,6 +14,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::forecast::output_file;
+use super::forecast::replay::own::learnt_as_shipped;
 use super::forecast::values::{Output, parse_output};
 use super::output::{self, Failure};
 use super::scenario_file;
@@ -153,7 +154,10 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         table: config.cluster.table,
     };
     let line = own.policy.headroom;
-    let begin = |scaling: &Scaling| Comparison::new(scenario.clone(), *scaling, own.clone(), line);
+    let begin = |scaling: &Scaling| {
+        let (scenario, own) = (scenario.clone(), own.clone());
+        Comparison::new(scenario, *scaling, own, line, &learnt_as_shipped)
+    };
     let comparisons = in_parallel(cores(), &distinct(&Scaling::ALL, &scaling), begin, |_| ());
     let policies = distinct(&PolicyName::ALL, &policy);
     let simulated = simulate(&comparisons, &policies, &seeds, line.get());

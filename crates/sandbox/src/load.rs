@@ -169,6 +169,7 @@ mod tests {
     use super::*;
     use crate::scenario::trace::Trace;
     use crate::scenario::{Scale, Scenario};
+    use evenkeel_core::units::Ratio;
 
     proptest! {
         #[test]

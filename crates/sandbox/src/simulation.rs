@@ -24,6 +24,7 @@ use std::sync::Arc;
 pub use crate::engine::summary::Summary;
 
 use crate::scenario::{Scenario, Workload};
+use crate::target::LearnOwn;
 use evenkeel_core::units::Ratio;
 use policies::{OwnSettings, PolicyName};
 use replicas::{Replicas, Scaling};
@@ -40,12 +41,19 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// A comparison on a scenario; `line` is the utilisation above which time is counted.
+    /// A comparison on a scenario; `line` is the utilisation above which time is counted, and `learn` fits the trees of
+    /// workloads.
     #[must_use]
-    pub fn new(scenario: Scenario, scaling: Scaling, own: OwnSettings, line: Ratio) -> Self {
+    pub fn new(
+        scenario: Scenario,
+        scaling: Scaling,
+        own: OwnSettings,
+        line: Ratio,
+        learn: LearnOwn<'_>,
+    ) -> Self {
         let workloads = scenario.workloads.iter().cloned().map(Arc::new).collect();
         Self {
-            replicas: Replicas::of(&scenario, scaling),
+            replicas: Replicas::of(&scenario, scaling, learn),
             scaling,
             workloads,
             scenario,

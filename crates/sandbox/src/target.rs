@@ -19,7 +19,7 @@ mod settings;
 mod side;
 mod tick;
 
-pub use knowledge::{Knowledge, LearnOwn, minutes_of};
+pub use knowledge::{DailyFit, Knowledge, LearnOwn, minutes_of};
 pub use noise::with_noise;
 pub use parts::PART;
 pub use replay::{
@@ -36,6 +36,7 @@ use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::units::count_as_f64;
 use forecasting::Forecaster;
 use replicas::ScaledPods;
+use settings::Start;
 use side::{Passed, Side, Tick};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,8 +77,8 @@ pub fn run(
 ) -> Outcome {
     let own = target.capacity.target();
     let mut forecaster = Forecaster::floors(target, models, Risk::default());
-    let mut plain = Side::new(target, load, own);
-    let mut evenkeel = Side::new(target, load, own);
+    let mut plain = Side::new(target, load, own, Start::Settled);
+    let mut evenkeel = Side::new(target, load, own, Start::Settled);
     let mut points = Vec::with_capacity(load.values().len());
     for tick in ticks(load, progress) {
         let Passed {
@@ -107,7 +108,7 @@ pub fn run(
 /// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
 #[must_use]
 pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
-    let mut plain = Side::new(target, load, target.capacity.target());
+    let mut plain = Side::new(target, load, target.capacity.target(), Start::Settled);
     let mut quiet = |_| ();
     let all = ticks(load, &mut quiet);
     let replicas = all.map(|tick| plain.tick(&tick, None).replicas).collect();
@@ -118,7 +119,7 @@ pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
 /// the one before.
 #[must_use]
 pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cost {
-    let mut side = ScaledPods::new(target, load, target.capacity.target());
+    let mut side = ScaledPods::new(target, load, target.capacity.target(), Start::Settled);
     let counts = replicas.iter().copied().chain(std::iter::repeat(None));
     for (tick, count) in ticks(load, &mut |_| ()).zip(counts) {
         if let Some(count) = count {

@@ -12,12 +12,15 @@ use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::replay::entrant::{Entrant, last_days};
 use crate::cli::forecast::replay::report::Series;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
+use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::scaling::worth::{PlainRun, Run, Worth, is_little, judge};
 use evenkeel_core::scaling::{Bounds, Risk};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{self, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed};
+use evenkeel_sandbox::target::{
+    self, DailyFit, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed,
+};
 
 /// The most points of a line in a picture, which pages of hundreds of targets can hold.
 const DRAWN: usize = 480;
@@ -150,6 +153,7 @@ fn entrant(
 ) -> Option<Result<Entrant, Unfit>> {
     let samples = past.samples();
     let gridded = grid::on_grid(&samples).ok()?;
+    let (kind, name) = candidate.workload.split_once('/')?;
     let largest = samples.iter().filter_map(|sample| sample.value);
     let largest = largest.fold(0.0, f64::max);
     let target = match within_reach(load.target, largest) {
@@ -167,6 +171,7 @@ fn entrant(
         target,
         load: ReplayLoad::new(gridded.load, count_from).ok()?,
         own: depth.own_past(),
+        fit_hour: daily_hour(&candidate.namespace, kind, name),
         gaps: gridded.gaps,
     }))
 }
@@ -200,7 +205,10 @@ fn replay_one(
         |past: &Minutes, window, pods: &TrialPods| entrant.own.learnt(global, past, window, pods);
     let knowledge = Knowledge {
         global: Arc::clone(global),
-        own: Some(&learn),
+        own: Some(DailyFit {
+            hour: entrant.fit_hour,
+            learn: &learn,
+        }),
     };
     let mut replayed = target::replay(&entrant.target, policy, &entrant.load, &knowledge, drawn);
     replayed.points = highest(&replayed.points);

@@ -22,7 +22,7 @@ use evenkeel_core::forecast::{GlobalPeaks, Minutes};
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{self, Knowledge, Policy, Replayed};
+use evenkeel_sandbox::target::{self, DailyFit, Knowledge, Policy, Replayed};
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let entrants = args.files.iter().map(|path| Entrant::read(path, args));
@@ -86,7 +86,10 @@ fn replay(
         };
         let knowledge = Knowledge {
             global: Arc::clone(global),
-            own: if args.without_own { None } else { Some(&learn) },
+            own: (!args.without_own).then_some(DailyFit {
+                hour: entrant.fit_hour,
+                learn: &learn,
+            }),
         };
         Some(target::replay(
             &entrant.target,

@@ -4,6 +4,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::fnv::fnv1a;
+
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 /// The time after which a fit that failed is tried again; it doubles with each failure.
@@ -15,6 +17,13 @@ const MOST_RESTS: u8 = 6;
 #[must_use]
 pub fn rest_after(failures: u8) -> SignedDuration {
     RETRIED * (1 << failures.min(MOST_RESTS).saturating_sub(1))
+}
+
+/// The hour of the day at which the past of a workload is fitted, the same on every replica.
+#[must_use]
+pub fn daily_hour(namespace: &str, kind: &str, name: &str) -> i64 {
+    let text = format!("{namespace}/{kind} {name}");
+    i64::try_from(fnv1a(text.as_bytes()) % 24).unwrap_or_default()
 }
 
 /// The newest moment up to `now` at which this hour of the day began; `None` before all time.

@@ -10,7 +10,7 @@ use super::responses::Responses;
 use super::scaled::{Scaled, changes};
 use crate::portraits::{Portraits, ProviderKind};
 use crate::scenario::{Scenario, Workload};
-use crate::target::Policy;
+use crate::target::{LearnOwn, Policy};
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::Ratio;
@@ -70,27 +70,28 @@ impl Way {
 
     /// A workload that portraits may scale; `None` where it lacks some of these.
     #[must_use]
-    pub fn scored(self, workload: &Workload, scenario: &Scenario, seed: u64) -> Option<Scored> {
+    pub fn scored(
+        self,
+        workload: &Workload,
+        scenario: &Scenario,
+        seed: u64,
+        learn: LearnOwn<'_>,
+    ) -> Option<Scored> {
         let portraits = workload.portraits.as_ref()?;
         let meant = match self {
             Self::Hpa { .. } => None,
             Self::Portraits(kinds) => Some(portraits.only(kinds)?),
         };
         let scaled = Scaled::of(workload, scenario, Some(Random::new(seed)))?;
-        Some(self.run(&scaled, meant.as_ref()))
+        Some(self.run(&scaled, meant.as_ref(), learn))
     }
 
-    fn run(self, scaled: &Scaled, portraits: Option<&Portraits>) -> Scored {
+    fn run(self, scaled: &Scaled, portraits: Option<&Portraits>, learn: LearnOwn<'_>) -> Scored {
+        let plain = |target| scaled.by_hpa(Policy::Hpa { target }, learn);
         let run = match (self, portraits) {
-            (Self::Portraits(_), Some(portraits)) => scaled.by_portraits(portraits),
-            (Self::Portraits(_), None) | (Self::Hpa { percent: 100 }, _) => {
-                scaled.by_hpa(Policy::Hpa {
-                    target: scaled.share,
-                })
-            }
-            (Self::Hpa { percent }, _) => scaled.by_hpa(Policy::Hpa {
-                target: lower(scaled.share, percent),
-            }),
+            (Self::Portraits(_), Some(portraits)) => scaled.by_portraits(portraits, learn),
+            (Self::Portraits(_), None) | (Self::Hpa { percent: 100 }, _) => plain(scaled.share),
+            (Self::Hpa { percent }, _) => plain(lower(scaled.share, percent)),
         };
         Scored {
             changes: changes(&run.points),

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use super::responses::Responses;
 use super::scaled::{Scaled, ScaledRun};
 use crate::scenario::{Scenario, Workload};
-use crate::target::{GRID, Policy, ReplayPoint};
+use crate::target::{GRID, LearnOwn, Policy, ReplayPoint};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
@@ -56,7 +56,7 @@ impl Scaling {
     }
 
     /// A workload under this way of scaling.
-    fn run(self, scaled: &Scaled) -> ScaledRun {
+    fn run(self, scaled: &Scaled, learn: LearnOwn<'_>) -> ScaledRun {
         let floors = |models| Policy::Evenkeel {
             models,
             risk: Risk::default(),
@@ -64,13 +64,14 @@ impl Scaling {
         let plain = Policy::Hpa {
             target: scaled.share,
         };
-        scaled.by_hpa(match (self, &scaled.portraits) {
-            (Self::Portraits, Some(portraits)) => return scaled.by_portraits(portraits),
+        let policy = match (self, &scaled.portraits) {
+            (Self::Portraits, Some(portraits)) => return scaled.by_portraits(portraits, learn),
             (Self::Hpa, _) | (Self::Portraits, None) => plain,
             (Self::Tes, _) => floors(ModelSet::Tes),
             (Self::DsHpa, _) => floors(ModelSet::SHpa),
             (Self::Auto, _) => floors(ModelSet::Auto),
-        })
+        };
+        scaled.by_hpa(policy, learn)
     }
 }
 
@@ -97,9 +98,9 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// The counts of a scenario.
+    /// The counts of a scenario; `learn` fits the trees of its workloads.
     #[must_use]
-    pub fn of(scenario: &Scenario, scaling: Scaling) -> Self {
+    pub fn of(scenario: &Scenario, scaling: Scaling, learn: LearnOwn<'_>) -> Self {
         let mut all = Self::default();
         for workload in &scenario.workloads {
             let changes = match Scaled::of(workload, scenario, None) {
@@ -109,7 +110,7 @@ impl Replicas {
                         cost,
                         responses,
                         unserved: _,
-                    } = scaling.run(&scaled);
+                    } = scaling.run(&scaled, learn);
                     let changes = changes(workload.arrival, &points);
                     all.cost.replica_hours += cost.replica_hours;
                     all.cost.under_provisioned_seconds += cost.under_provisioned_seconds;
@@ -222,7 +223,7 @@ simulation: {duration: 24h, apart: 1m}
     #[test]
     fn replicas_are_counted_from_their_arrival_and_by_time() {
         let scenario: Scenario = SHOP.parse().unwrap();
-        let replicas = Replicas::of(&scenario, Scaling::Hpa);
+        let replicas = Replicas::of(&scenario, Scaling::Hpa, &|_, _, _| None);
         let minute = SignedDuration::from_mins;
         let fixed = |at| replicas.at(1, minute(at));
         assert_eq!(fixed(1), (0, Some(minute(2))));
@@ -236,7 +237,7 @@ simulation: {duration: 24h, apart: 1m}
     #[test]
     fn an_hpa_follows_the_traffic_within_its_bounds_and_who_waits_is_told() {
         let scenario: Scenario = SHOP.parse().unwrap();
-        let replicas = Replicas::of(&scenario, Scaling::Hpa);
+        let replicas = Replicas::of(&scenario, Scaling::Hpa, &|_, _, _| None);
         let counts: Vec<u32> = replicas.changes[0]
             .iter()
             .map(|(_, count)| *count)

@@ -11,11 +11,13 @@ use crate::scenario::simulation::Simulation;
 use crate::scenario::{Scale, ScaleBy, Scenario, Startup, Surge, Traffic, Workload};
 use crate::scrape::Timing;
 use crate::target::{
-    self, Edges, GRID, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed, Target, with_noise,
+    self, DailyFit, Edges, GRID, Knowledge, LearnOwn, Policy, ReplayLoad, ReplayPoint, Replayed,
+    Target, with_noise,
 };
 use evenkeel_core::forecast::Series;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::{Ratio, Resource};
 
@@ -26,6 +28,8 @@ pub(super) struct Scaled {
     pub(super) share: Ratio,
     pub(super) portraits: Option<Arc<Portraits>>,
     load: ReplayLoad,
+    /// The hour of the day at which the service fits its trees.
+    fit_hour: i64,
     /// What one request a second uses, in millicores.
     per_request: f64,
     /// The most that one replica serves in a second.
@@ -69,15 +73,16 @@ impl Scaled {
             target,
             share,
             portraits: workload.portraits.clone(),
-            load: ReplayLoad::new(load, begin).ok()?,
+            load: ReplayLoad::new(load, begin).ok()?.created(),
+            fit_hour: daily_hour(&workload.namespace, "Deployment", &workload.name),
             per_request,
             per_replica: traffic.per_replica,
         })
     }
 
-    /// The run under an HPA, above floors or not.
-    pub(super) fn by_hpa(&self, policy: Policy) -> ScaledRun {
-        let knowledge = Knowledge::default();
+    /// The run under an HPA, above floors or not, whose trees `learn` fits.
+    pub(super) fn by_hpa(&self, policy: Policy, learn: LearnOwn<'_>) -> ScaledRun {
+        let knowledge = self.knowledge(learn);
         self.run(target::replay(
             &self.target,
             policy,
@@ -88,14 +93,22 @@ impl Scaled {
     }
 
     /// The run under portraits.
-    pub(super) fn by_portraits(&self, portraits: &Portraits) -> ScaledRun {
-        let knowledge = Knowledge::default();
+    pub(super) fn by_portraits(&self, portraits: &Portraits, learn: LearnOwn<'_>) -> ScaledRun {
+        let knowledge = self.knowledge(learn);
         self.run(target::replay_portraits(
             &self.target,
             portraits,
             &self.load,
             &knowledge,
         ))
+    }
+
+    fn knowledge<'a>(&self, learn: LearnOwn<'a>) -> Knowledge<'a> {
+        let hour = self.fit_hour;
+        Knowledge {
+            own: Some(DailyFit { hour, learn }),
+            ..Knowledge::default()
+        }
     }
 
     fn run(&self, replayed: Replayed) -> ScaledRun {

@@ -39,7 +39,13 @@ pub(super) fn own() -> OwnSettings {
 
 fn comparison(text: &str) -> Comparison {
     let scenario = text.parse().unwrap();
-    Comparison::new(scenario, Scaling::Hpa, own(), Ratio::share(0.8).unwrap())
+    Comparison::new(
+        scenario,
+        Scaling::Hpa,
+        own(),
+        Ratio::share(0.8).unwrap(),
+        &|_, _, _| None,
+    )
 }
 
 /// Two nodes, and `count` Pods that each want a third of a node's network; each binding is seen before the next
@@ -152,6 +158,7 @@ fn a_seed_gives_the_same_figures_and_another_one_others() {
         Scaling::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
+        &|_, _, _| None,
     );
     for policy in PolicyName::ALL {
         let of = |seed| serde_json::to_string(&mixed.run(policy, seed)).unwrap();
@@ -165,7 +172,13 @@ fn pods_are_where_they_were_placed_and_requests_fit_at_every_moment() {
     let mut scenario = Scenario::mixed();
     scenario.simulation.duration = SignedDuration::from_hours(4);
     scenario.simulation.interval = SignedDuration::from_secs(60);
-    let mixed = Comparison::new(scenario, Scaling::Hpa, own(), Ratio::share(0.8).unwrap());
+    let mixed = Comparison::new(
+        scenario,
+        Scaling::Hpa,
+        own(),
+        Ratio::share(0.8).unwrap(),
+        &|_, _, _| None,
+    );
     for policy in PolicyName::ALL {
         let mut run = mixed.begin(policy, 3);
         while run.advance() {

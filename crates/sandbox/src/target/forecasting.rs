@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::knowledge::{self, Knowledge};
+use super::knowledge::{self, DailyFit, Knowledge};
 use super::past;
 use super::settings::{Expected, Forecasts, GRID, Target};
 use super::tick::{PortraitStep, TickDecision, TickObservation};
@@ -20,8 +20,7 @@ use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::sum::Certainty;
-use evenkeel_core::scaling::tracker::{ScaledSignal, TickInput, Tracker};
-use evenkeel_core::scaling::trial::TrialPods;
+use evenkeel_core::scaling::tracker::{Lesson, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, Risk, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
 
@@ -111,21 +110,30 @@ impl Forecaster {
         self
     }
 
-    /// Learns from a past of minutes, for the window that it has now, as the service does once a day.
-    pub(super) fn fit(&mut self, past: &Series, knowledge: &Knowledge<'_>) {
-        let window = self.horizon().window();
-        let [
-            ScaledSignal {
-                signal, capacity, ..
-            },
-        ] = &self.signals;
-        let pods = TrialPods::new(*capacity, self.policy.bounds, &self.horizon())
-            .ruled_by(self.policy.tolerances, self.policy.behavior.as_ref());
-        let learnt = knowledge
-            .own
-            .and_then(|learn| learn(&knowledge::minutes(past), window, &pods));
-        if let Some(learnt) = learnt {
-            self.tracker.adopt_learnt(signal, learnt);
+    /// Makes the fits that are due, on the past up to the time that each is of, as the service does between two ticks.
+    pub(super) fn fit_due(
+        &mut self,
+        now: Timestamp,
+        own: DailyFit<'_>,
+        past: impl Fn(Timestamp) -> Option<Series>,
+    ) {
+        let DailyFit { hour, learn } = own;
+        let [ScaledSignal { signal, .. }] = &self.signals;
+        let due = self.tracker.fits_due(hour, now);
+        let due: Vec<_> = due.map(|fit| (fit.window, fit.lesson, fit.end)).collect();
+        for (window, lesson, end) in due {
+            self.tracker.fitting(signal, hour, now);
+            // Models of other families are fitted by nobody here, and `auto` serves until they are.
+            let learnt = match &lesson {
+                Lesson::Trees(pods) => {
+                    past(end).and_then(|past| learn(&knowledge::bridged(&past), window, pods))
+                }
+                Lesson::Model(_) => None,
+            };
+            match learnt {
+                Some(learnt) => self.tracker.adopt_learnt(signal, learnt),
+                None => self.tracker.fit_too_short(signal, now),
+            }
         }
     }
 

@@ -17,8 +17,18 @@ pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<Learn
 pub struct Knowledge<'a> {
     /// The weights of `global`.
     pub global: Arc<GlobalPeaks>,
-    /// Who learns once, from the past before the judged days.
-    pub own: Option<LearnOwn<'a>>,
+    /// The fits of the target's own trees; without them all that is known of floors is the load itself.
+    pub own: Option<DailyFit<'a>>,
+}
+
+/// The fits of a target, which are due when the service's are ([`Tracker::fits_due`]).
+///
+/// [`Tracker::fits_due`]: evenkeel_core::scaling::tracker::Tracker::fits_due
+#[derive(Clone, Copy)]
+pub struct DailyFit<'a> {
+    /// The hour of the day, by [`evenkeel_core::scaling::fit_times::daily_hour`].
+    pub hour: i64,
+    pub learn: LearnOwn<'a>,
 }
 
 impl Default for Knowledge<'_> {
@@ -46,11 +56,17 @@ pub fn minutes_of(load: &Series) -> Option<Minutes> {
 }
 
 /// A past of minutes as trees are fitted on it.
-pub(super) fn minutes(past: &Series) -> Minutes {
+fn minutes(past: &Series) -> Minutes {
+    Minutes::new(past.start().as_second(), narrowed(past))
+}
+
+/// The same as the service gets it from a database, with short gaps led across.
+pub(super) fn bridged(past: &Series) -> Minutes {
+    Minutes::bridged(past.start().as_second(), narrowed(past))
+}
+
+fn narrowed(past: &Series) -> Vec<f32> {
     #[expect(clippy::cast_possible_truncation, reason = "as histories are kept")]
     let narrowed = |value: &Option<f64>| value.map_or(f32::NAN, |value| value as f32);
-    Minutes::new(
-        past.start().as_second(),
-        past.values().iter().map(narrowed).collect(),
-    )
+    past.values().iter().map(narrowed).collect()
 }

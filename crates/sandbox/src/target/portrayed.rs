@@ -5,7 +5,7 @@
 
 use super::forecasting::Forecaster;
 use super::replicas::{ScaledPods, metric};
-use super::settings::Target;
+use super::settings::{Start, Target};
 use super::side::{Passed, Tick};
 use super::tick::TickObservation;
 use crate::portraits::Portraits;
@@ -43,7 +43,7 @@ impl<'a> Portrayed<'a> {
     /// A target when `load` begins.
     pub(super) fn new(
         target: &Target,
-        load: &Series,
+        (load, start): (&Series, Start),
         portraits: &'a Portraits,
         forecaster: Forecaster,
     ) -> Self {
@@ -54,7 +54,7 @@ impl<'a> Portrayed<'a> {
         };
         let (reactive, predictive) = (portraits.reactive(), portraits.predictive());
         Self {
-            pods: ScaledPods::new(target, load, share),
+            pods: ScaledPods::new(target, load, share, start),
             forecaster,
             agendas: vec![Agenda::default(); portraits.providers.len()],
             reactive: reactive.map(|(provider, _)| speaker(provider)),
@@ -78,6 +78,7 @@ impl<'a> Portrayed<'a> {
     /// The tick, and the time up to the next one.
     pub(super) fn tick(&mut self, tick: &Tick) -> Passed {
         let Tick { now, at, load } = *tick;
+        let load = self.pods.arriving(at, load);
         self.pods.look(at, load);
         let expected = self.forecaster.expected(now);
         self.decide(tick);
@@ -86,6 +87,7 @@ impl<'a> Portrayed<'a> {
             replicas: self.pods.replicas(),
             ready: self.pods.ready(at),
             floor: self.least,
+            load,
             forecast: expected,
         };
         self.pods.pass(at, load);

@@ -11,7 +11,7 @@ use super::knowledge::Knowledge;
 use super::parts::Parts;
 use super::past;
 use super::portrayed::Portrayed;
-use super::settings::{GRID, Target};
+use super::settings::{GRID, Start, Target};
 use super::side::{Passed, Side, Tick};
 use evenkeel_core::forecast::{ModelSet, Resolution, Series};
 use evenkeel_core::scaling::Risk;
@@ -43,6 +43,7 @@ pub enum Policy {
 pub struct ReplayLoad {
     load: Series,
     count_from: Timestamp,
+    start: Start,
 }
 
 /// A load that cannot be replayed.
@@ -155,7 +156,20 @@ impl ReplayLoad {
         if end < count_from || load.values().is_empty() {
             return Err(ReplayError::NothingToCount { count_from, end });
         }
-        Ok(Self { load, count_from })
+        Ok(Self {
+            load,
+            count_from,
+            start: Start::Settled,
+        })
+    }
+
+    /// The same for a target that is created when it is judged, as in a cluster of `dev`.
+    #[must_use]
+    pub fn created(self) -> Self {
+        Self {
+            start: Start::Created,
+            ..self
+        }
     }
 
     /// The time from which on it is judged.
@@ -172,7 +186,10 @@ impl ReplayLoad {
 
     /// The part that is run for `target`, from the lead-in on.
     fn running(&self, target: &Target) -> Series {
-        let lead_in = LEAD_IN + target.start_up;
+        let lead_in = match self.start {
+            Start::Settled => LEAD_IN + target.start_up,
+            Start::Created => SignedDuration::ZERO,
+        };
         let wanted = self.count_from.checked_sub(lead_in);
         let wanted = wanted.unwrap_or(Timestamp::MIN);
         let skipped = wanted.duration_since(self.load.start()).as_secs() / GRID.as_secs();
@@ -223,7 +240,12 @@ pub fn replay(
         forecaster: policy
             .forecaster(target, load, &running, knowledge)
             .map(Box::new),
-        side: Box::new(Side::new(target, &running, policy.share(target))),
+        side: Box::new(Side::new(
+            target,
+            &running,
+            policy.share(target),
+            load.start,
+        )),
     };
     judge(scaler, load, &running, knowledge, with_points)
 }
@@ -239,7 +261,7 @@ pub fn replay_portraits(
     let running = load.running(target);
     let forecaster = Forecaster::portraits(target, portraits);
     let forecaster = load.taught(forecaster, &running, knowledge);
-    let scaler = Portrayed::new(target, &running, portraits, forecaster);
+    let scaler = Portrayed::new(target, (&running, load.start), portraits, forecaster);
     judge(
         Scaler::Portraits(Box::new(scaler)),
         load,
@@ -304,11 +326,6 @@ fn judge(
         if !is_counted && tick.now >= load.count_from {
             is_counted = true;
             scaler.forget_cost();
-            // As late as may be, since by now its window is known.
-            let past = load.past(tick.now);
-            if let Some((forecaster, past)) = scaler.forecaster().zip(past) {
-                forecaster.fit(&past, knowledge);
-            }
         }
         if is_counted {
             parts.reach(tick.now, scaler.cost());
@@ -317,12 +334,18 @@ fn judge(
             replicas,
             ready,
             floor,
+            load: arrived,
             forecast: _,
         } = scaler.tick(&tick);
+        // Before, its window is not known yet.
+        let fits = knowledge.own.filter(|_| is_counted);
+        if let Some((forecaster, own)) = scaler.forecaster().zip(fits) {
+            forecaster.fit_due(tick.now, own, |end| load.past(end));
+        }
         if is_counted && with_points {
             points.push(ReplayPoint {
                 at: tick.now,
-                load: tick.load,
+                load: arrived,
                 replicas,
                 ready,
                 floor,

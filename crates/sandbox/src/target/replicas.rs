@@ -11,7 +11,7 @@ mod parking;
 use jiff::{SignedDuration, Timestamp};
 
 use super::seen::{Seen, Shown};
-use super::settings::{GRID, Target};
+use super::settings::{GRID, Start, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
 pub(super) use amounts::metric;
@@ -72,6 +72,8 @@ pub(super) struct ScaledPods {
     seen: Seen,
     /// The load of each Pod that serves, now.
     each: f64,
+    /// True once a Pod has been ready.
+    is_open: bool,
 }
 
 #[cfg(test)]
@@ -100,9 +102,9 @@ impl Cohort {
 }
 
 impl ScaledPods {
-    /// Pods that have been ready for long when `load` begins, below an HPA whose target is this share of
-    /// the request; what they cost is counted by the target's own.
-    pub(super) fn new(target: &Target, load: &Series, share: f64) -> Self {
+    /// The Pods when `load` begins, below an HPA whose target is this share of the request; what they cost is counted by
+    /// the target's own.
+    pub(super) fn new(target: &Target, load: &Series, share: f64, start: Start) -> Self {
         let mut new = Self {
             target: *target,
             begin: load.start().duration_since(Timestamp::UNIX_EPOCH),
@@ -119,10 +121,20 @@ impl ScaledPods {
             carriers: Carriers::default(),
             seen: Seen::of(Signal::from(target.resource)),
             each: 0.0,
+            is_open: false,
         };
-        let long_ago = SignedDuration::from_hours(-1);
-        new.make(target.initial(load), long_ago, long_ago);
+        let [made, ready] = match start {
+            Start::Settled => [SignedDuration::from_hours(-1); 2],
+            Start::Created => [SignedDuration::ZERO, target.start_up],
+        };
+        new.make(target.initial(load), made, ready);
         new
+    }
+
+    /// What arrives of a load at `at`: none before the first Pod is ready, to which nothing sends requests.
+    pub(super) fn arriving(&mut self, at: SignedDuration, load: Option<f64>) -> Option<f64> {
+        self.is_open |= self.ready(at) > 0;
+        load.map(|load| if self.is_open { load } else { 0.0 })
     }
 
     /// The tick at `at`: metrics are scraped, and the HPA, with `floor` as its `minReplicas`, makes

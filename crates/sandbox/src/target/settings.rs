@@ -50,6 +50,16 @@ impl Target {
     }
 }
 
+/// What a target is when its load begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Its Pods have long been ready.
+    Settled,
+    /// It is created at that moment. Requests come from when its first Pod is ready, and only what lay before is known
+    /// of its load.
+    Created,
+}
+
 /// The load of Pods at the edges of their lives, which is none of the target's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edges {

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::Forecaster;
 use super::replicas::ScaledPods;
-use super::settings::{Expected, Target};
+use super::settings::{Expected, Start, Target};
 use super::tick::TickObservation;
 use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::frontier::Cost;
@@ -28,6 +28,8 @@ pub(super) struct Passed {
     pub ready: i32,
     /// The `minReplicas` of the HPA.
     pub floor: i32,
+    /// The load that arrived; `None` in a gap.
+    pub load: Option<f64>,
     /// The forecast that was made for the tick.
     pub forecast: Option<Expected>,
 }
@@ -39,9 +41,9 @@ pub(super) struct Side {
 
 impl Side {
     /// An HPA whose target is this share of the request, when `load` begins.
-    pub(super) fn new(target: &Target, load: &Series, share: f64) -> Self {
+    pub(super) fn new(target: &Target, load: &Series, share: f64, start: Start) -> Self {
         Self {
-            pods: ScaledPods::new(target, load, share),
+            pods: ScaledPods::new(target, load, share, start),
             floor: target.bounds.min(),
         }
     }
@@ -50,6 +52,7 @@ impl Side {
     /// and without one its `minReplicas` stays.
     pub(super) fn tick(&mut self, tick: &Tick, forecaster: Option<&mut Forecaster>) -> Passed {
         let Tick { now, at, load } = *tick;
+        let load = self.pods.arriving(at, load);
         let reactive = self.pods.sync(at, load, self.floor);
         let expected = forecaster
             .as_ref()
@@ -58,6 +61,7 @@ impl Side {
             replicas: self.pods.replicas(),
             ready: self.pods.ready(at),
             floor: self.floor,
+            load,
             forecast: expected.flatten(),
         };
         if let Some(forecaster) = forecaster {

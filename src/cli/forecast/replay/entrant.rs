@@ -11,6 +11,7 @@ use crate::cli::forecast::grid::{self, Sample};
 use crate::cli::forecast::workload::{self, base_units};
 use crate::cli::output::Failure;
 use evenkeel_core::random::Random;
+use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::{ReplayLoad, Target, with_noise};
 
@@ -29,6 +30,8 @@ pub(in crate::cli) struct Entrant {
     pub step: SignedDuration,
     pub target: Target,
     pub load: ReplayLoad,
+    /// The hour of the day at which the service would fit it.
+    pub fit_hour: i64,
     /// What its past taught.
     pub own: OwnPast,
     /// The gaps in the load.
@@ -65,6 +68,7 @@ impl Entrant {
         let load = ReplayLoad::new(load, count_from)
             .map_err(|error| named(format!("--count-from: {error}")))?;
         Ok(Self {
+            fit_hour: daily_hour("", "", &name),
             name,
             step: gridded.step,
             target,

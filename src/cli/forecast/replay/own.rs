@@ -8,11 +8,22 @@ use evenkeel_core::scaling::tracker::Learnt;
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_training::{OwnSettings, learn};
 
+/// What a past teaches with the weights that are shipped, as the service learns from it.
+pub(in crate::cli) fn learnt_as_shipped(
+    past: &Minutes,
+    window: usize,
+    pods: &TrialPods,
+) -> Option<Learnt> {
+    let (global, settings) = (GlobalPeaks::shipped(), OwnSettings::default());
+    // Rows of numbers that are finite are not refused.
+    learn(&global, past, window, pods, &settings).ok().flatten()
+}
+
 /// What the past of one series taught.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct OwnPast {
-    /// By the minutes of the window; `None` where it is too short.
-    known: Mutex<HashMap<usize, Option<Learnt>>>,
+    /// By the minutes of the window and the begin and end of the past; `None` where it is too short.
+    known: Mutex<HashMap<(usize, i64, usize), Option<Learnt>>>,
     settings: OwnSettings,
 }
 
@@ -29,7 +40,7 @@ impl OwnPast {
         }
     }
 
-    /// What it taught for a window, which is learnt at the first call.
+    /// What it taught up to its end for a window, which is learnt at the first call.
     pub(in crate::cli) fn learnt(
         &self,
         global: &GlobalPeaks,
@@ -44,6 +55,7 @@ impl OwnPast {
             let learnt = learn(global, past, window, pods, &self.settings);
             learnt.ok().flatten()
         };
-        known.entry(window).or_insert_with(learn).clone()
+        let part = (window, past.start(), past.values().len());
+        known.entry(part).or_insert_with(learn).clone()
     }
 }

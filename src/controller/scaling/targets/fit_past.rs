@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::key::Key;
 use super::state::TargetState;
 use crate::controller::scaling::samples::resource_of;
-use evenkeel_core::fnv::fnv1a;
+use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::pod_names;
 
@@ -49,6 +49,6 @@ pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<Fi
 
 /// The hour of the day at which a target is fitted, the same on every replica.
 pub(super) fn hour(key: &Key) -> i64 {
-    let text = format!("{}/{}", key.namespace, key.workload);
-    i64::try_from(fnv1a(text.as_bytes()) % 24).unwrap_or_default()
+    let workload = &key.workload;
+    daily_hour(&key.namespace, workload.kind(), workload.name())
 }

@@ -34,7 +34,12 @@ simulation: {duration: 6h}
 
 fn scored(way: Way, workload: usize, seed: u64) -> Option<Scored> {
     let scenario: Scenario = SHOP.parse().unwrap();
-    way.scored(&scenario.workloads[workload], &scenario, seed)
+    way.scored(
+        &scenario.workloads[workload],
+        &scenario,
+        seed,
+        &|_, _, _| None,
+    )
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! A replay counts from its moment on, learns from what lies before, and has the plain HPA's costs.
 
 use super::*;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use crate::scrape::Timing;
-use crate::target::Knowledge;
-use crate::target::{self, Edges};
+use crate::target::{self, DailyFit, Edges, Knowledge, LearnOwn};
+use evenkeel_core::forecast::{Minutes, Quantiles};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::scaling::trial::{Trial, TrialPods};
 use evenkeel_core::units::Resource;
 
 const HOUR: i64 = 3_600;
@@ -234,4 +239,80 @@ fn the_parts_of_the_judged_time_add_up_to_the_whole() {
     assert!(under > 0.0);
     assert!((under - replayed.cost.under_provisioned_seconds).abs() < 1e-6);
     assert!((sum(|part| part.replica_hours) - replayed.cost.replica_hours).abs() < 1e-6);
+}
+
+fn with_fits(learn: LearnOwn<'_>) -> Knowledge<'_> {
+    let hour = 5;
+    Knowledge {
+        own: Some(DailyFit { hour, learn }),
+        ..Knowledge::default()
+    }
+}
+
+#[test]
+fn fits_are_made_when_the_service_makes_them() {
+    let ends = Mutex::new(BTreeSet::new());
+    let learn = |past: &Minutes, _: usize, _: &TrialPods| {
+        let minutes = i64::try_from(past.values().len()).unwrap();
+        ends.lock().unwrap().insert(past.start() + 60 * minutes);
+        Some(Learnt::default())
+    };
+    let judged = load(0, 60, 40 * HOUR);
+    let floors = floored(ModelSet::Auto);
+    let _ = replay(&target(), floors, &judged, &with_fits(&learn), false);
+    let ends: Vec<i64> = ends.into_inner().unwrap().into_iter().collect();
+    assert_eq!(ends, [29 * HOUR, 53 * HOUR]);
+}
+
+/// The harm: floors were replayed that the service, which judges them by the target's own past, would not have made.
+#[test]
+fn floors_that_the_own_trial_does_not_trust_are_not_acted_on() {
+    let raised = |learn: LearnOwn<'_>| {
+        let judged = load(0, 50, 40 * HOUR);
+        let floors = floored(ModelSet::Auto);
+        let replayed = replay(&target(), floors, &judged, &with_fits(learn), true);
+        // The first fit comes with the first measurement.
+        let fitted = replayed.points.iter().skip(20);
+        fitted.filter(|point| point.floor > 2).count()
+    };
+    let tried = |past: &Minutes, pods: &TrialPods, rise: fn(&[f32]) -> f64| {
+        let trial = Trial::over(past, 0, pods, |index| {
+            let next = past.values().get(index + 1..index + 6)?;
+            Some(Quantiles::new([rise(next); 4]))
+        });
+        let learnt = Learnt::default();
+        Some(Learnt { trial, ..learnt })
+    };
+    let exact = |past: &Minutes, _: usize, pods: &TrialPods| {
+        tried(past, pods, |next| {
+            f64::from(next.iter().copied().fold(0.0, f32::max))
+        })
+    };
+    let dear = |past: &Minutes, _: usize, pods: &TrialPods| tried(past, pods, |_| 1e6);
+    assert!(raised(&exact) > 0);
+    assert_eq!(raised(&dear), 0);
+}
+
+#[test]
+fn a_created_target_has_no_requests_before_its_first_pod_is_ready() {
+    let created = load(0, 4, 2 * HOUR).created();
+    let target = Target {
+        initial: Some(3),
+        ..target()
+    };
+    let replayed = replay(&target, plain(0.6), &created, &Knowledge::default(), true);
+    let first = replayed.points[0];
+    assert_eq!(
+        (first.at, first.replicas, first.ready),
+        (second(2 * HOUR), 3, 0)
+    );
+    let starting = &replayed.points[..6];
+    assert!(
+        starting
+            .iter()
+            .all(|point| point.ready == 0 && point.load.is_some_and(|load| load <= 0.0)),
+        "{starting:?}"
+    );
+    let open = replayed.points[6];
+    assert_eq!((open.ready, open.load), (3, hills(2 * HOUR, 1).values()[6]));
 }
