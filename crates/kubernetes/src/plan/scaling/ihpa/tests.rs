@@ -701,91 +701,93 @@ fn an_early_scale_in_sets_fewer_replicas_and_carries_the_load() {
     }
 }
 
+/// What there is, the change that makes it, and the options that have no effect then.
+type Case = (&'static str, fn(&mut World), &'static [&'static str]);
+
+const WITHOUT_EFFECT: [Case; 12] = [
+    ("everything acts", |_| (), &[]),
+    (
+        "scaling in is disabled",
+        |world| world.ihpa["spec"]["behavior"] = json!({"scaleDown": {"disabled": true}}),
+        &["algorithm.forecast.scaleDown"],
+    ),
+    (
+        "the reaction never scales in",
+        |world| {
+            let rules = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+            world.ihpa["spec"]["portraitProviders"][0]["dynamic"]["algorithm"]["kubeHPA"] = rules;
+        },
+        &["algorithm.forecast.scaleDown"],
+    ),
+    (
+        "the model knows no risk",
+        |world| forecast(world)["model"] = json!("ds-hpa"),
+        &["algorithm.forecast.risk"],
+    ),
+    (
+        "there is no memory",
+        |world| forecast(world)["predictMemory"] = json!(true),
+        &["algorithm.forecast.predictMemory"],
+    ),
+    (
+        "an algorithm of another type",
+        |world| {
+            let algorithm = &mut world.ihpa["spec"]["portraitProviders"][0]["dynamic"]["algorithm"];
+            algorithm["forecast"] = json!({"risk": "1%"});
+            algorithm["config"] = json!({"mine": 1});
+        },
+        &["algorithm.forecast", "algorithm.config"],
+    ),
+    (
+        "a generator of one's own",
+        |world| {
+            let provider = &mut world.ihpa["spec"]["portraitProviders"][1]["dynamic"];
+            provider["externalGeneratorName"] = json!("ours");
+            provider["algorithm"]["config"] = json!({"mine": 1});
+        },
+        &[],
+    ),
+    (
+        "no Pod waits",
+        |world| {
+            world.ihpa["spec"]["behavior"] = json!({"replicaProfile": {"drainSeconds": 10}});
+        },
+        &["behavior.replicaProfile"],
+    ),
+    (
+        "annotations in place of fields",
+        |world| {
+            world.ihpa["metadata"]["annotations"] = json!({"evenkeel.dev/scale-down": "early",
+                "evenkeel.dev/risk": "2%", "evenkeel.dev/scaling": "direct"});
+        },
+        &["evenkeel.dev/scale-down", "evenkeel.dev/risk"],
+    ),
+    (
+        "annotations of the workload",
+        |world| {
+            world.workload = json!({"evenkeel.dev/predict": "gbdt",
+                "evenkeel.dev/scaling": "recommend"});
+        },
+        &["evenkeel.dev/predict", "evenkeel.dev/scaling"],
+    ),
+    (
+        "a preview shows what would be",
+        |world| world.ihpa["spec"]["scaleMode"] = json!("Preview"),
+        &[],
+    ),
+    (
+        "traffic alone is forecast",
+        |world| {
+            forecast(world)["model"] = json!("traffic");
+            forecast(world)["traffic"] = json!(["network"]);
+        },
+        &["algorithm.forecast.scaleDown"],
+    ),
+];
+
 #[test]
 fn a_field_or_annotation_without_effect_is_named_with_the_place_where_it_acts() {
-    let cases: [(&str, fn(&mut World), &[&str]); 12] = [
-        ("everything acts", |_| (), &[]),
-        (
-            "scaling in is disabled",
-            |world| world.ihpa["spec"]["behavior"] = json!({"scaleDown": {"disabled": true}}),
-            &["algorithm.forecast.scaleDown"],
-        ),
-        (
-            "the reaction never scales in",
-            |world| {
-                let rules = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-                world.ihpa["spec"]["portraitProviders"][0]["dynamic"]["algorithm"]["kubeHPA"] =
-                    rules;
-            },
-            &["algorithm.forecast.scaleDown"],
-        ),
-        (
-            "the model knows no risk",
-            |world| forecast(world)["model"] = json!("ds-hpa"),
-            &["algorithm.forecast.risk"],
-        ),
-        (
-            "there is no memory",
-            |world| forecast(world)["predictMemory"] = json!(true),
-            &["algorithm.forecast.predictMemory"],
-        ),
-        (
-            "an algorithm of another type",
-            |world| {
-                let algorithm =
-                    &mut world.ihpa["spec"]["portraitProviders"][0]["dynamic"]["algorithm"];
-                algorithm["forecast"] = json!({"risk": "1%"});
-                algorithm["config"] = json!({"mine": 1});
-            },
-            &["algorithm.forecast", "algorithm.config"],
-        ),
-        (
-            "a generator of one's own",
-            |world| {
-                let provider = &mut world.ihpa["spec"]["portraitProviders"][1]["dynamic"];
-                provider["externalGeneratorName"] = json!("ours");
-                provider["algorithm"]["config"] = json!({"mine": 1});
-            },
-            &[],
-        ),
-        (
-            "no Pod waits",
-            |world| {
-                world.ihpa["spec"]["behavior"] = json!({"replicaProfile": {"drainSeconds": 10}});
-            },
-            &["behavior.replicaProfile"],
-        ),
-        (
-            "annotations in place of fields",
-            |world| {
-                world.ihpa["metadata"]["annotations"] = json!({"evenkeel.dev/scale-down": "early",
-                    "evenkeel.dev/risk": "2%", "evenkeel.dev/scaling": "direct"});
-            },
-            &["evenkeel.dev/scale-down", "evenkeel.dev/risk"],
-        ),
-        (
-            "annotations of the workload",
-            |world| {
-                world.workload = json!({"evenkeel.dev/predict": "gbdt",
-                    "evenkeel.dev/scaling": "recommend"});
-            },
-            &["evenkeel.dev/predict", "evenkeel.dev/scaling"],
-        ),
-        (
-            "a preview shows what would be",
-            |world| world.ihpa["spec"]["scaleMode"] = json!("Preview"),
-            &[],
-        ),
-        (
-            "traffic alone is forecast",
-            |world| {
-                forecast(world)["model"] = json!("traffic");
-                forecast(world)["traffic"] = json!(["network"]);
-            },
-            &["algorithm.forecast.scaleDown"],
-        ),
-    ];
-    for (name, change, expected) in cases {
+    for (name, change, expected) in WITHOUT_EFFECT {
         let forecast = json!({"scaleDown": "early", "risk": "1%"});
         let mut world = World::new(&[reactive(), predictive(&forecast)]);
         world.settings.queries = Queries::Any;
