@@ -212,6 +212,40 @@ fn another_writer_of_the_replicas_is_named_and_left_the_field() {
     });
 }
 
+/// The harm: scaling that was switched off and on as Kubernetes documents it was taken for a contest, and stayed off
+/// for ten minutes.
+#[test]
+fn scaling_that_is_switched_off_with_zero_replicas_resumes_with_one() {
+    with_world(async |world| {
+        let _controllers = world.controllers().await;
+        directly(world).await;
+        let _service = world.serve(&[]).await;
+        until_replicas(world, "it rises", |count| count > MIN + 1).await;
+        for _ in 0..2 {
+            scale(world, 0).await;
+            world
+                .until(DEPLOYMENT, "scaling is off", |deployment| {
+                    condition(deployment, "ScalingActive")
+                        .is_some_and(|told| told["reason"] == "ScalingDisabled")
+                })
+                .await;
+            world.pass(SignedDuration::from_secs(160)).await;
+            assert_eq!(replicas(&get(world.client, DEPLOYMENT).await), 0);
+            scale(world, 1).await;
+            until_condition(world, "ScalingActive", "True").await;
+            until_replicas(world, "it goes on", |count| count > MIN).await;
+            let deployment = get(world.client, DEPLOYMENT).await;
+            assert_eq!(condition(&deployment, "ReplicasContested"), None);
+        }
+    });
+}
+
+/// What `kubectl scale` does.
+async fn scale(world: &World<'_>, replicas: i64) {
+    let change = json!({"spec": {"replicas": replicas}});
+    world.change(&format!("{DEPLOYMENT}/scale"), &change).await;
+}
+
 /// What a GitOps controller does whose manifest says the replicas.
 async fn undo(world: &World<'_>) {
     let path = format!("{DEPLOYMENT}?fieldManager=gitops-controller&force=true");
