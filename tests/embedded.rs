@@ -1,6 +1,5 @@
 //! The service whole, on the embedded API server: the cluster of `dev`, the scaling loop with its
-//! faults, the watches that scaling reads, the signer, the agent of a node, what `uninstall` leaves, and what
-//! `assess` tells.
+//! faults, the signer, and what `uninstall` leaves.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -11,21 +10,15 @@ mod support {
     pub(crate) mod custom_kind;
     pub(crate) mod dev_api;
     pub(crate) mod load;
-    pub(crate) mod metrics_server;
     pub(crate) mod metrics_stand_in;
-    pub(crate) mod node_tree;
     pub(crate) mod overlay;
 }
 
 mod whole {
-    mod assess;
     mod dev_cluster;
-    mod node_agent;
     mod node_lifecycle;
     mod record;
     mod scaling_loop;
-    mod scaling_store;
     mod signer;
     mod uninstall;
-    mod writes;
 }

@@ -1,6 +1,5 @@
 //! The service's edges, in one process: recorded calls answered by the real routers, TLS and
-//! certificates that change, overload and broken clients, measurements that lie or hang, and what is
-//! installed held against the code.
+//! certificates that change, overload and broken clients, and measurements that lie or hang.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -8,10 +7,7 @@
 mod support {
     pub(crate) mod answering;
     pub(crate) mod hostile;
-    pub(crate) mod metrics_exporter;
-    pub(crate) mod metrics_server;
     pub(crate) mod metrics_stand_in;
-    pub(crate) mod overlay;
     pub(crate) mod recorded;
     pub(crate) mod server_client;
     pub(crate) mod server_fixture;
@@ -19,18 +15,12 @@ mod support {
 
 mod edges {
     mod admission;
-    mod alerts;
     mod doctor;
     mod extender;
     mod external_metrics;
     mod kubelets;
-    mod manifests;
-    mod metrics_agent;
     mod metrics_faults;
-    mod metrics_prometheus;
     mod metrics_provider;
-    mod node_exporter_texts;
-    mod recorded_exporters;
     mod scrapes;
     mod server_abuse;
     mod server_faults;

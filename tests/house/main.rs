@@ -185,6 +185,28 @@ fn every_test_that_the_threat_model_names_is_there() {
     assert!(gone.is_empty(), "{gone:?}");
 }
 
+/// Cargo runs no function with an attribute of a test in a program with a `main` of its own.
+#[test]
+fn programs_with_lists_of_tests_have_no_attribute_that_runs_nothing() {
+    let mut found = Vec::new();
+    for folder in ["tests/scenarios", "tests/machine", "crates/apiserver/tests"] {
+        files(&root().join(folder), &mut found);
+    }
+    for shared in ["scaling_store", "writes"] {
+        found.push(root().join(format!("tests/whole/{shared}.rs")));
+    }
+    assert!(found.len() > 40, "{found:?}");
+    let attribute = |line: &str| line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+    for file in found {
+        let text = fs::read_to_string(&file).unwrap();
+        let dead = text
+            .lines()
+            .map(str::trim_start)
+            .find(|line| attribute(line));
+        assert_eq!(dead, None, "{}: name it in `suite!`", file.display());
+    }
+}
+
 /// The names of tests in a text: in backticks, of four words or more with `_` between them.
 fn tests_named_in(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2).filter(|name| {

@@ -17,7 +17,6 @@ use crate::support::control_plane::with_control_plane;
 
 use super::world::{OPTED_IN, PROFILE, Patience, World};
 
-#[test]
 fn pods_of_opted_in_namespaces_are_annotated_and_others_untouched() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -60,7 +59,6 @@ fn pods_of_opted_in_namespaces_are_annotated_and_others_untouched() {
     });
 }
 
-#[test]
 fn the_leader_mirrors_the_opt_in_until_writing_is_switched_off() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -139,3 +137,8 @@ fn evenkeels(pod: &Pod) -> BTreeMap<String, String> {
 fn own(sketch: &PodSketch) -> BTreeMap<String, String> {
     sketch.annotations.clone()
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    pods_of_opted_in_namespaces_are_annotated_and_others_untouched,
+    the_leader_mirrors_the_opt_in_until_writing_is_switched_off,
+]);

@@ -136,7 +136,6 @@ async fn served(client: &Client) {
     .await;
 }
 
-#[test]
 fn the_api_server_refuses_what_a_cron_hpa_cannot_be_and_says_why() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -169,7 +168,6 @@ fn the_api_server_refuses_what_a_cron_hpa_cannot_be_and_says_why() {
     });
 }
 
-#[test]
 fn a_cron_hpa_raises_an_hpa_and_puts_it_back_when_it_goes() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -227,7 +225,6 @@ fn a_cron_hpa_raises_an_hpa_and_puts_it_back_when_it_goes() {
     });
 }
 
-#[test]
 fn a_cron_hpa_sets_the_count_of_a_deployment_alone_and_puts_it_back_when_it_goes() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -306,3 +303,9 @@ async fn deployment(client: &Client, namespace: &str) {
     let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
     create(client, &deployments, &deployment).await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_api_server_refuses_what_a_cron_hpa_cannot_be_and_says_why,
+    a_cron_hpa_raises_an_hpa_and_puts_it_back_when_it_goes,
+    a_cron_hpa_sets_the_count_of_a_deployment_alone_and_puts_it_back_when_it_goes,
+]);

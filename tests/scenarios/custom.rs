@@ -26,7 +26,6 @@ const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/rollouts/events";
 const STATUS: &str = "evenkeel.dev/scaling-status";
 const MIN: i64 = 2;
 
-#[test]
 fn a_custom_resource_is_scaled_through_its_scale_within_the_rights_of_the_component() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -169,3 +168,7 @@ async fn told(client: &Client) {
     });
     assert!(told.count() >= 3, "{events}");
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_custom_resource_is_scaled_through_its_scale_within_the_rights_of_the_component,
+]);

@@ -46,7 +46,6 @@ pub(super) fn load(since: SignedDuration) -> f64 {
     }
 }
 
-#[test]
 fn a_deployment_without_an_hpa_is_scaled_and_left_to_an_hpa_that_comes() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -207,3 +206,7 @@ async fn conflict(scene: &Scene<'_>) {
         .until("the conflict is over", |now| !tells(&now.status))
         .await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_deployment_without_an_hpa_is_scaled_and_left_to_an_hpa_that_comes,
+]);

@@ -37,7 +37,6 @@ const ON_FAULTS: [&str; 3] = [
 /// A namespace that has opted in.
 const EXAMINED: &str = "examined";
 
-#[test]
 fn a_healthy_installation_has_no_errors_and_planted_faults_are_found() {
     with_control_plane(async |plane| {
         let world = World::new(plane, 2, Patience::Ample).await;
@@ -222,3 +221,7 @@ fn own_address() -> IpAddr {
         .expect("this machine has an address besides loopback");
     socket.local_addr().expect("it is bound").ip()
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_healthy_installation_has_no_errors_and_planted_faults_are_found,
+]);

@@ -37,7 +37,6 @@ const EXPECTED: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/ahead/\
 const API_SERVICE: &str =
     "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.external.metrics.k8s.io";
 
-#[test]
 fn a_plain_hpa_scales_ahead_on_the_expected_load_and_stays_when_nobody_answers() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -245,3 +244,7 @@ async fn stays(line: &mut Line<'_>) {
     let told = told.unwrap_or_else(|| panic!("{events} {hpa}"));
     tell!("{}", told["note"].as_str().unwrap_or_default());
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_plain_hpa_scales_ahead_on_the_expected_load_and_stays_when_nobody_answers,
+]);

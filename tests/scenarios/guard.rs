@@ -16,7 +16,6 @@ use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, with_control_plane};
 
-#[test]
 fn evenkeel_may_write_bounds_and_its_annotations_and_nothing_else() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -25,7 +24,6 @@ fn evenkeel_may_write_bounds_and_its_annotations_and_nothing_else() {
 }
 
 /// The signer makes its Secrets, and none by which it would get another's token.
-#[test]
 fn the_signer_may_ask_for_no_token() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -71,7 +69,6 @@ fn the_signer_may_ask_for_no_token() {
 }
 
 /// A replica's token changes no webhook configuration.
-#[test]
 fn a_replica_may_not_lead_the_webhook_elsewhere() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -94,7 +91,6 @@ fn a_replica_may_not_lead_the_webhook_elsewhere() {
 }
 
 /// Somebody's overlay puts it into another namespace, and the guard goes with it.
-#[test]
 fn evenkeel_is_narrowed_in_whatever_namespace_it_is() {
     with_control_plane(async |plane| {
         let installation = manifests::install_moved(plane, "keel-elsewhere").await;
@@ -127,7 +123,6 @@ const LOWERED: &str = r#"{"user":{"min":12,"max":20},"written":{"min":6,"max":20
 const WITHOUT_LEAST: &str = r#"{"user":{"max":10},"written":{"min":6,"max":10},"contested":false}"#;
 
 /// The clean-up may put back what a record says, and nothing else.
-#[test]
 fn the_clean_up_may_only_put_back() {
     with_control_plane(async |plane| {
         manifests::install(plane, 443, None).await;
@@ -166,7 +161,6 @@ fn the_clean_up_may_only_put_back() {
 }
 
 /// Taints can keep every Pod from every node.
-#[test]
 fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -242,7 +236,6 @@ async fn the_clean_up_takes_taints_away(
 }
 
 /// Whoever may patch a Pod could make it run another image; RBAC cannot narrow it to annotations.
-#[test]
 fn pods_are_given_costs_with_the_component_alone_and_never_over_the_users() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -524,7 +517,6 @@ fn own_kind(kind: &str, name: &str, metadata: &Value) -> DynamicObject {
 }
 
 /// Users' portraits and profiles are theirs, and so is the metadata of those that Evenkeel makes.
-#[test]
 fn own_kinds_of_users_are_out_of_evenkeels_reach() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -636,7 +628,6 @@ async fn hold_own_kind(
 }
 
 /// Replicas are set where the namespace has opted in, and nowhere else.
-#[test]
 fn evenkeel_may_scale_only_where_the_namespace_has_opted_in() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -1015,3 +1006,15 @@ pub(super) async fn define_scaled_objects(client: &Client) {
         .await;
     made.expect("the definition is made");
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    evenkeel_may_write_bounds_and_its_annotations_and_nothing_else,
+    the_signer_may_ask_for_no_token,
+    a_replica_may_not_lead_the_webhook_elsewhere,
+    evenkeel_is_narrowed_in_whatever_namespace_it_is,
+    the_clean_up_may_only_put_back,
+    nodes_are_tainted_with_the_component_alone_and_only_as_overloaded,
+    pods_are_given_costs_with_the_component_alone_and_never_over_the_users,
+    own_kinds_of_users_are_out_of_evenkeels_reach,
+    evenkeel_may_scale_only_where_the_namespace_has_opted_in,
+]);

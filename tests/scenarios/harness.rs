@@ -8,7 +8,6 @@ use crate::support::control_plane::with_control_plane;
 
 use super::world;
 
-#[test]
 fn pods_of_plain_scheduling_run() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -23,7 +22,6 @@ fn pods_of_plain_scheduling_run() {
     });
 }
 
-#[test]
 fn the_api_server_accepts_the_manifests_to_the_last_field() {
     with_control_plane(async |plane| {
         manifests::install(plane, 443, None).await;
@@ -33,3 +31,8 @@ fn the_api_server_accepts_the_manifests_to_the_last_field() {
         }
     });
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    pods_of_plain_scheduling_run,
+    the_api_server_accepts_the_manifests_to_the_last_field,
+]);

@@ -5,6 +5,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::world::{OPTED_IN, Patience, World};
+use crate::support::control_plane::kubelet::MISSING;
 use crate::support::control_plane::manifests;
 use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
@@ -61,7 +62,6 @@ fn refused() -> [(Value, &'static str); 5] {
     ]
 }
 
-#[test]
 fn what_is_no_ihpa_is_refused_by_the_api_server_with_what_is_accepted() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -79,7 +79,6 @@ fn what_is_no_ihpa_is_refused_by_the_api_server_with_what_is_accepted() {
     });
 }
 
-#[test]
 fn a_deployment_is_scaled_in_steps_by_the_rights_of_the_service_and_a_bad_change_is_taken_back() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -104,7 +103,7 @@ fn a_deployment_is_scaled_in_steps_by_the_rights_of_the_service_and_a_bad_change
         })
         .await;
 
-        // Nobody runs the Pods: none of them becomes ready.
+        // The image is missing: no Pod becomes ready.
         let bad = json!({"spec": {
             "portraitProviders": [{"type": "Static", "priority": 1, "static": {"replicas": 10}}],
             "stabilityCheckers": [{"name": "ready", "type": "PodsReady",
@@ -151,12 +150,17 @@ async fn until_told(client: &Client, what: &str, wanted: impl Fn(&Value) -> bool
     .await;
 }
 
-/// A Deployment of two replicas that nobody runs.
+/// A Deployment of two replicas whose Pods wait for their image for ever, wherever they are bound.
 async fn deployment(client: &Client) {
     let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": 2,
         "selector": {"matchLabels": {"app": "web"}},
         "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{
-            "name": "app", "image": "none", "resources": {"requests": {"cpu": "10m"}}}]}}}});
+            "name": "app", "image": MISSING, "resources": {"requests": {"cpu": "10m"}}}]}}}});
     let deployments = format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments");
     create(client, &deployments, &deployment).await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    what_is_no_ihpa_is_refused_by_the_api_server_with_what_is_accepted,
+    a_deployment_is_scaled_in_steps_by_the_rights_of_the_service_and_a_bad_change_is_taken_back,
+]);

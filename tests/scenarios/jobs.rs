@@ -39,7 +39,6 @@ fn job(name: &str, uid: &str, spec: &Value, pod: &Value) -> DynamicObject {
 
 /// The harm: a stolen token of a replica ran any template by any ServiceAccount in every namespace that had opted in,
 /// for an owner that was made up.
-#[test]
 fn a_replica_runs_no_job_and_the_maker_of_jobs_what_portraits_say() {
     with_control_plane(async |plane| {
         manifests::install(plane, 443, None).await;
@@ -168,3 +167,7 @@ fn a_replica_runs_no_job_and_the_maker_of_jobs_what_portraits_say() {
         manifests::grant(&plane.client, "deploy/base").await;
     });
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_replica_runs_no_job_and_the_maker_of_jobs_what_portraits_say,
+]);

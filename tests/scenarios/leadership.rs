@@ -21,7 +21,6 @@ use super::world::{OPTED_IN, Patience, World};
 const FIRST: &str = "evenkeel-0";
 const SECOND: &str = "evenkeel-1";
 
-#[test]
 fn whatever_befalls_the_leader_the_other_takes_over_and_no_pod_is_lost() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -105,3 +104,7 @@ async fn await_leader(client: &Client, identity: &str) {
     })
     .await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    whatever_befalls_the_leader_the_other_takes_over_and_no_pod_is_lost,
+]);

@@ -31,7 +31,6 @@ const API_SERVICE: &str =
     "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.metrics.evenkeel.dev";
 const WEB: &str = "group=apps&kind=Deployment&name=web&resource=cpu";
 
-#[test]
 fn a_tenant_asks_for_series_by_the_api_server_and_a_job_from_its_pod() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -246,3 +245,7 @@ async fn call(from: [u8; 4], port: u16, namespace: &str) -> Result<QueryResponse
         code => Err(code),
     }
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_tenant_asks_for_series_by_the_api_server_and_a_job_from_its_pod,
+]);

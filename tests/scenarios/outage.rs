@@ -9,7 +9,6 @@ use crate::support::control_plane::with_control_plane;
 use super::admission::await_label;
 use super::world::{OPTED_IN, PROFILE, Patience, World};
 
-#[test]
 fn the_cluster_goes_on_while_the_service_hangs_and_when_it_is_gone() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -35,7 +34,6 @@ fn the_cluster_goes_on_while_the_service_hangs_and_when_it_is_gone() {
     });
 }
 
-#[test]
 fn no_pod_is_lost_while_the_api_server_is_restarted_under_load() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -82,3 +80,8 @@ async fn run_unannotated(world: &World<'_>, namespace: &str) {
         assert!(!annotations.contains_key(PROFILE), "{annotations:?}");
     }
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_cluster_goes_on_while_the_service_hangs_and_when_it_is_gone,
+    no_pod_is_lost_while_the_api_server_is_restarted_under_load,
+]);

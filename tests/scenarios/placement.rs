@@ -13,7 +13,6 @@ use crate::support::control_plane::with_control_plane;
 
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 
-#[test]
 fn no_network_heavy_pod_goes_where_the_network_is_nearly_full() {
     with_control_plane(async |plane| {
         let world = World::new(plane, 10, Patience::Ample).await;
@@ -42,7 +41,6 @@ fn no_network_heavy_pod_goes_where_the_network_is_nearly_full() {
     });
 }
 
-#[test]
 fn a_burst_inside_one_metrics_interval_does_not_overfill_a_node() {
     with_control_plane(async |plane| {
         let world = World::new(plane, 10, Patience::Ample).await;
@@ -114,3 +112,8 @@ async fn place(client: &Client, namespace: &str, count: usize, pod: &PodSketch) 
     assert_eq!(by_node.values().sum::<usize>(), count);
     by_node
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    no_network_heavy_pod_goes_where_the_network_is_nearly_full,
+    a_burst_inside_one_metrics_interval_does_not_overfill_a_node,
+]);

@@ -93,7 +93,6 @@ async fn served(client: &Client, namespace: &str) {
     }
 }
 
-#[test]
 fn the_api_server_refuses_what_an_autoscaler_by_portraits_cannot_be_and_says_why() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -128,7 +127,6 @@ fn the_api_server_refuses_what_an_autoscaler_by_portraits_cannot_be_and_says_why
     });
 }
 
-#[test]
 fn the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -177,3 +175,8 @@ fn the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one() {
         }
     });
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_api_server_refuses_what_an_autoscaler_by_portraits_cannot_be_and_says_why,
+    the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one,
+]);

@@ -18,7 +18,6 @@ use super::world::{OPTED_IN, Patience, World};
 
 const NAMESPACE: &str = "preempting";
 
-#[test]
 fn a_preemption_evicts_one_pod_where_that_makes_room_and_nobody_else() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -100,3 +99,7 @@ async fn create(client: &Client, name: &str, class: &str, sketch: &PodSketch) {
     let created = api.create(&PostParams::default(), &pod).await;
     created.unwrap_or_else(|error| panic!("Pod {name}: {error}"));
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_preemption_evicts_one_pod_where_that_makes_room_and_nobody_else,
+]);

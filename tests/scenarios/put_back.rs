@@ -172,7 +172,6 @@ fn situations() -> Vec<Situation> {
 
 /// The harm: where an annotation named a higher least than the record, the guard refused what the clean-up wanted to
 /// write, every ten minutes, and the floor never ended.
-#[test]
 fn the_clean_up_is_let_through_in_every_combination_of_mode_record_and_annotation() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -261,7 +260,6 @@ const RECORD: &str =
 
 /// The harm: a stolen token set the bounds of every HPA and ScaledObject of the cluster, down to one replica or up to
 /// any number, whether its namespace had opted in or not.
-#[test]
 fn bounds_are_only_put_back_where_nobody_has_opted_in() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -351,7 +349,6 @@ fn held_record() -> String {
 
 /// The harm: `kubectl delete -k` in one go took away the rights first and then the clean-up, and floors, taints and
 /// Pods out of traffic were left for ever.
-#[test]
 fn what_is_deleted_first_takes_everything_back_and_is_gone() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -448,3 +445,9 @@ async fn delete(plane: &ControlPlane, overlay: &str) {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_clean_up_is_let_through_in_every_combination_of_mode_record_and_annotation,
+    bounds_are_only_put_back_where_nobody_has_opted_in,
+    what_is_deleted_first_takes_everything_back_and_is_gone,
+]);

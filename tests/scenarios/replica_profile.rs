@@ -199,7 +199,6 @@ async fn add_gated_pod(client: &Client, name: &str) {
     create(client, "/api/v1/namespaces/sale/pods", &pod).await;
 }
 
-#[test]
 #[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn pods_leave_the_endpoints_and_come_back_whoever_of_the_replicas_is_there() {
     with_control_plane(async |plane| {
@@ -313,7 +312,6 @@ fn condition(kind: &str, status: &str) -> Value {
 }
 
 /// Whoever may patch a Pod's status could take it out of any Service; RBAC cannot narrow it.
-#[test]
 #[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn a_replica_may_open_gates_and_change_nothing_else_of_a_pod() {
     with_control_plane(async |plane| {
@@ -437,3 +435,8 @@ async fn by_kubeconfig(path: &std::path::Path) -> Client {
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
     Client::try_from(config.expect("it is whole")).expect("a client")
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    pods_leave_the_endpoints_and_come_back_whoever_of_the_replicas_is_there,
+    a_replica_may_open_gates_and_change_nothing_else_of_a_pod,
+]);

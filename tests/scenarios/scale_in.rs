@@ -26,7 +26,6 @@ const OWN: &str = "evenkeel.dev/deletion-cost";
 const BEFORE: usize = 6;
 const AFTER: usize = 4;
 
-#[test]
 fn the_pods_without_which_nodes_are_even_are_those_that_the_cluster_deletes() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -173,3 +172,7 @@ async fn told(client: &Client) {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_pods_without_which_nodes_are_even_are_those_that_the_cluster_deletes,
+]);

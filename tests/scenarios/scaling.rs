@@ -74,7 +74,6 @@ pub(super) fn needed(load: f64) -> i64 {
     (load / EACH).ceil() as i64
 }
 
-#[test]
 fn the_floor_rises_first_and_kube_controller_manager_scales() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -264,3 +263,7 @@ async fn put_back(client: &Client, load: (Timestamp, &Handle), plain: &mut Plain
     })
     .await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_floor_rises_first_and_kube_controller_manager_scales,
+]);

@@ -243,7 +243,6 @@ struct Outcome {
     rate: f64,
 }
 
-#[test]
 fn bursts_of_every_shape_stay_below_the_line() {
     with_control_plane(async |plane| {
         let world = World::new(plane, NODES, Patience::Ample).await;
@@ -408,3 +407,7 @@ async fn await_bound(client: &Client, namespace: &str, shape: &Shape) -> Vec<f64
     };
     (0..NODES).map(percent).collect()
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    bursts_of_every_shape_stay_below_the_line,
+]);

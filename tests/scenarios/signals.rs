@@ -179,7 +179,6 @@ async fn workload(client: &Client) {
     create(client, hpas, &hpa).await;
 }
 
-#[test]
 fn evenkeel_asks_for_what_kube_controller_manager_asks_and_reads_the_same() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -233,3 +232,7 @@ fn evenkeel_asks_for_what_kube_controller_manager_asks_and_reads_the_same() {
         }
     });
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    evenkeel_asks_for_what_kube_controller_manager_asks_and_reads_the_same,
+]);

@@ -22,7 +22,6 @@ const REFUSED: usize = 500;
 const BINDINGS: usize = 1000;
 const PAUSE: Duration = Duration::from_millis(10);
 
-#[test]
 fn what_nobody_has_room_for_is_asked_about_again_and_again_and_waits() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -105,3 +104,7 @@ async fn await_refusals(client: &Client) {
     })
     .await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    what_nobody_has_room_for_is_asked_about_again_and_again_and_waits,
+]);

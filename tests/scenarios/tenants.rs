@@ -18,7 +18,6 @@ const CLAIM: &str = "1TB/s";
 const DAEMON_SETS: &str = "/apis/apps/v1/namespaces/claimants/daemonsets";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/claimants/deployments";
 
-#[test]
 fn claims_of_pods_that_never_run_keep_nobody_from_any_node() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -77,3 +76,7 @@ async fn claim(client: &Client) {
         .await;
     }
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    claims_of_pods_that_never_run_keep_nobody_from_any_node,
+]);

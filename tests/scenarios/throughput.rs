@@ -70,7 +70,6 @@ impl<'a> Asked<'a> {
     }
 }
 
-#[test]
 fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
     with_control_plane(async |plane| {
         let world = World::new(plane, NODES, Patience::Ample).await;
@@ -156,3 +155,7 @@ pub(super) async fn seconds_of_binding(client: &Client, namespace: &str, count: 
         clock::instant().duration_since(began).as_secs_f64()
     })
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    five_hundred_pods_are_placed_on_a_hundred_nodes,
+]);

@@ -189,7 +189,6 @@ fn by_pod() -> Vec<Case> {
     ]
 }
 
-#[test]
 fn the_plan_asks_for_nothing_that_the_api_server_refuses_but_for_want_of_room() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -289,7 +288,6 @@ async fn asked(client: &Client, name: &str, case: &Case) -> u16 {
     }
 }
 
-#[test]
 fn pods_are_resized_with_the_component_alone_and_put_back_by_the_clean_up() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -487,3 +485,8 @@ async fn by(kubeconfig: Kubeconfig) -> Client {
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
     Client::try_from(config.expect("it is whole")).expect("a client")
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    the_plan_asks_for_nothing_that_the_api_server_refuses_but_for_want_of_room,
+    pods_are_resized_with_the_component_alone_and_put_back_by_the_clean_up,
+]);

@@ -20,7 +20,6 @@ const REFUSAL: &str = "evenkeel: no headroom";
 const SPAN: Duration = Duration::from_secs(10);
 const FEW: f64 = 4.0;
 
-#[test]
 fn a_refused_pod_waits_quietly_and_is_placed_when_headroom_comes_back() {
     with_control_plane(async |plane| {
         let client = &plane.client;
@@ -86,3 +85,7 @@ async fn await_refusal(client: &Client, namespace: &str, name: &str) {
     })
     .await;
 }
+
+crate::support::trial::suite!(super::world::NEEDS => [
+    a_refused_pod_waits_quietly_and_is_placed_when_headroom_comes_back,
+]);

@@ -16,9 +16,15 @@ use crate::support::control_plane::objects::PodSketch;
 use crate::support::control_plane::prometheus::Prometheus;
 use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::{ControlPlane, free_port};
+use crate::support::control_plane::{self, ControlPlane, free_port};
 use crate::support::dev_api::{ask, create};
+use crate::support::trial::Requirement;
 
+/// What a scenario needs of the machine.
+pub(crate) const NEEDS: [Requirement; 2] = [
+    Requirement::Condition(control_plane::check),
+    Requirement::Program("kubectl"),
+];
 /// Opts a namespace in.
 pub(crate) const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
 /// Says which profile admission found.

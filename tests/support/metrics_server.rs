@@ -1,6 +1,5 @@
 //! A real Prometheus in a folder of its own, killed when dropped.
 
-use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
@@ -23,34 +22,30 @@ impl Drop for Prometheus {
 }
 
 impl Prometheus {
-    /// Starts `prometheus` from the PATH with this configuration; `None` where there is none.
-    pub(crate) fn start(configuration: &str) -> Option<Self> {
+    /// Starts `prometheus` from the PATH with this configuration.
+    pub(crate) fn start(configuration: &str) -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), configuration)
     }
 
-    /// Starts one that scrapes nothing and knows the samples of a text in OpenMetrics' format, with times;
-    /// `None` where there is no `prometheus` or no `promtool`.
-    pub(crate) fn with_past(samples: &str) -> Option<Self> {
+    /// Starts one that scrapes nothing and knows the samples of a text in OpenMetrics' format, with times.
+    pub(crate) fn with_past(samples: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("past");
         std::fs::write(&file, samples).unwrap();
         let filled = Command::new("promtool")
             .args(["tsdb", "create-blocks-from", "openmetrics"])
             .args([&file, &folder.path().join("data")])
-            .output();
-        match filled {
-            Ok(output) => assert!(
-                output.status.success(),
-                "{}",
-                String::from_utf8_lossy(&output.stderr)
-            ),
-            Err(error) if error.kind() == ErrorKind::NotFound => return None,
-            Err(error) => panic!("promtool does not start: {error}"),
-        }
+            .output()
+            .unwrap();
+        assert!(
+            filled.status.success(),
+            "{}",
+            String::from_utf8_lossy(&filled.stderr)
+        );
         Self::start_in(folder, "scrape_configs: []\n")
     }
 
-    fn start_in(folder: TempDir, configuration: &str) -> Option<Self> {
+    fn start_in(folder: TempDir, configuration: &str) -> Self {
         let file = folder.path().join("prometheus.yml");
         std::fs::write(&file, configuration).unwrap();
         let port = free_port();
@@ -68,14 +63,10 @@ impl Prometheus {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
-        match started {
-            Ok(process) => Some(Self {
-                url: format!("http://127.0.0.1:{port}").parse().unwrap(),
-                process,
-                folder,
-            }),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => panic!("prometheus does not start: {error}"),
+        Self {
+            url: format!("http://127.0.0.1:{port}").parse().unwrap(),
+            process: started.unwrap(),
+            folder,
         }
     }
 

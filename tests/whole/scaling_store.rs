@@ -19,32 +19,26 @@ use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use kube::Client;
 use serde_json::{Value, json};
 
-#[test]
 fn embedded_targets_follow_their_objects() {
     with_embedded(async |client| targets_follow_their_objects(client, false).await);
 }
 
-#[test]
 fn real_targets_follow_their_objects() {
     with_real(async |client| targets_follow_their_objects(client, true).await);
 }
 
-#[test]
 fn embedded_scaled_objects_come_and_go_with_keda() {
     with_embedded(async |client| scaled_objects_come_and_go_with_keda(client).await);
 }
 
-#[test]
 fn real_scaled_objects_come_and_go_with_keda() {
     with_real(async |client| scaled_objects_come_and_go_with_keda(client).await);
 }
 
-#[test]
 fn embedded_custom_resources_are_scaled_while_they_have_scale() {
     with_embedded(async |client| custom_resources_are_scaled_while_they_have_scale(client).await);
 }
 
-#[test]
 fn real_custom_resources_are_scaled_while_they_have_scale() {
     with_real(async |client| custom_resources_are_scaled_while_they_have_scale(client).await);
 }
@@ -394,3 +388,16 @@ async fn follow_definition(client: &Client, watched: &Watched, definition: &str)
     .await;
     watched.synced().await;
 }
+
+crate::support::trial::suite!(
+    [] => [
+        embedded_targets_follow_their_objects,
+        embedded_scaled_objects_come_and_go_with_keda,
+        embedded_custom_resources_are_scaled_while_they_have_scale,
+    ],
+    crate::scenarios::world::NEEDS => [
+        real_targets_follow_their_objects,
+        real_scaled_objects_come_and_go_with_keda,
+        real_custom_resources_are_scaled_while_they_have_scale,
+    ],
+);

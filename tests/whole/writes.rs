@@ -35,12 +35,10 @@ const NAMESPACES: usize = 10;
 const EACH: i32 = 100;
 const HPAS: &str = "autoscaling/v2/horizontalpodautoscalers";
 
-#[test]
 fn embedded_floors_rise_by_the_thousand() {
     with_embedded(async |client| floors_rise_by_the_thousand(client).await);
 }
 
-#[test]
 fn real_floors_rise_by_the_thousand() {
     with_real(async |client| floors_rise_by_the_thousand(client).await);
 }
@@ -223,12 +221,10 @@ async fn opt_in(client: &Client, namespace: &str) {
     assert_eq!(status, 200, "{answer}");
 }
 
-#[test]
 fn embedded_refused_writes_delay_nobody() {
     with_embedded(async |client| refused_writes_delay_nobody(client).await);
 }
 
-#[test]
 fn real_refused_writes_delay_nobody() {
     with_real(async |client| refused_writes_delay_nobody(client).await);
 }
@@ -413,3 +409,14 @@ fn hold_order(passing: &Passing) {
         "{turns:?}"
     );
 }
+
+crate::support::trial::suite!(
+    [] => [
+        embedded_floors_rise_by_the_thousand,
+        embedded_refused_writes_delay_nobody,
+    ],
+    crate::scenarios::world::NEEDS => [
+        real_floors_rise_by_the_thousand,
+        real_refused_writes_delay_nobody,
+    ],
+);

@@ -2,12 +2,20 @@
 //! always, and a real kube-apiserver with its etcd where `KUBEBUILDER_ASSETS` names the folder with
 //! their programs. Where both agree, a test that passes on the one passes on the other.
 
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+use crate::support::control_plane;
+use crate::support::trial::Requirement;
+
 #[allow(dead_code)] // test programs of other packages use the rest
 mod support {
     pub(crate) mod client;
     pub(crate) mod control_plane;
     pub(crate) mod http;
     pub(crate) mod tally;
+    pub(crate) mod trial;
     pub(crate) mod webhook;
 }
 
@@ -24,10 +32,12 @@ mod cases {
 
 /// Tests of the server in memory alone.
 mod own {
-    mod examples;
-    mod kubectl;
-    mod server;
+    pub(crate) mod examples;
+    pub(crate) mod kubectl;
+    pub(crate) mod server;
 }
+
+const REAL: [Requirement; 1] = [Requirement::Condition(control_plane::check)];
 
 /// Makes two tests of each case.
 macro_rules! conformance {
@@ -39,7 +49,6 @@ macro_rules! conformance {
 
             static TALLY: Tally = Tally::new("the server in memory", super::CASES);
             $(
-                #[test]
                 fn $case() {
                     let _case = TALLY.begin();
                     crate::support::client::with_embedded(async |client| {
@@ -47,6 +56,8 @@ macro_rules! conformance {
                     });
                 }
             )*
+
+            crate::support::trial::suite!([] => [$($case),*]);
         }
 
         mod real {
@@ -54,15 +65,15 @@ macro_rules! conformance {
 
             static TALLY: Tally = Tally::new("a real control plane", super::CASES);
             $(
-                #[test]
                 fn $case() {
-                    let mut case = None;
+                    let _case = TALLY.begin();
                     crate::support::client::with_real(async |client| {
-                        case = Some(TALLY.begin());
                         crate::cases::$module::$case(client).await;
                     });
                 }
             )*
+
+            crate::support::trial::suite!(super::REAL => [$($case),*]);
         }
     };
 }
@@ -104,4 +115,18 @@ conformance! {
     webhooks::are_called_again_when_a_later_one_changed_the_object,
     webhooks::are_found_through_their_service,
     webhooks::see_other_versions_unless_they_want_exact_matches,
+}
+
+fn main() -> ExitCode {
+    let suites = [
+        in_memory::suite(),
+        real::suite(),
+        own::examples::suite(),
+        own::kubectl::suite(),
+        own::server::suite(),
+    ];
+    let trials = suites.into_iter().flatten().collect();
+    let ended = support::trial::run(&Arguments::from_args(), trials);
+    control_plane::stop_shared();
+    ended
 }

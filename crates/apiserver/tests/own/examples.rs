@@ -1,16 +1,25 @@
 //! The examples run and hold what they assert.
 
+use tokio::runtime::Runtime;
+
 #[path = "../../examples/controller.rs"]
 mod controller;
 #[path = "../../examples/webhook.rs"]
 mod webhook;
 
-#[tokio::test]
-async fn controllers_are_tested() {
-    controller::test().await.expect("the example runs");
+fn controllers_are_tested() {
+    let runtime = Runtime::new().expect("a runtime starts");
+    let ended = runtime.block_on(controller::test());
+    ended.expect("the example runs");
 }
 
-#[tokio::test]
-async fn webhooks_are_tested() {
-    webhook::test().await.expect("the example runs");
+fn webhooks_are_tested() {
+    let runtime = Runtime::new().expect("a runtime starts");
+    let ended = runtime.block_on(webhook::test());
+    ended.expect("the example runs");
 }
+
+crate::support::trial::suite!([] => [
+    controllers_are_tested,
+    webhooks_are_tested,
+]);

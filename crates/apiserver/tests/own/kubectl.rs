@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::client::{create, settings, with_settings};
+use crate::support::trial::Requirement;
 
 const DEPLOYMENT: &str = include_str!("../fixtures/deployment.yaml");
 
@@ -65,13 +66,6 @@ impl Kubectl<'_> {
     }
 }
 
-fn is_installed() -> bool {
-    let found = Command::new("kubectl")
-        .args(["version", "--client"])
-        .output();
-    found.is_ok_and(|output| output.status.success())
-}
-
 /// Measures everything as 100m and 64 MiB.
 struct Flat;
 
@@ -102,9 +96,6 @@ impl ResourceMetrics for Flat {
 }
 
 fn with_kubectl(test: impl AsyncFnOnce(&Kubectl<'_>)) {
-    if !is_installed() {
-        return;
-    }
     let measured = Settings {
         metrics: Some(Arc::new(Flat)),
         ..settings()
@@ -131,7 +122,6 @@ fn pod(image: &str) -> String {
     pod.to_string()
 }
 
-#[test]
 fn applies() {
     with_kubectl(async |kubectl| {
         let more = DEPLOYMENT.replace("replicas: 2", "replicas: 3");
@@ -160,7 +150,6 @@ fn applies() {
     });
 }
 
-#[test]
 fn shows() {
     with_kubectl(async |kubectl| {
         kubectl.run("apply -f -", &pod("a:2"), &[]).await;
@@ -186,7 +175,6 @@ fn shows() {
     });
 }
 
-#[test]
 fn changes_what_there_is() {
     with_kubectl(async |kubectl| {
         for (arguments, expected) in [
@@ -219,7 +207,6 @@ fn changes_what_there_is() {
     });
 }
 
-#[test]
 fn creates_and_deletes() {
     with_kubectl(async |kubectl| {
         for (arguments, expected) in [
@@ -247,7 +234,6 @@ fn creates_and_deletes() {
     });
 }
 
-#[test]
 fn shows_usage() {
     with_kubectl(async |kubectl| {
         kubectl.run("apply -f -", &pod("a:1"), &[]).await;
@@ -258,7 +244,6 @@ fn shows_usage() {
     });
 }
 
-#[test]
 fn watches() {
     with_kubectl(async |kubectl| {
         kubectl
@@ -277,3 +262,12 @@ fn watches() {
         assert!(lines.iter().any(|line| line.starts_with("b ")), "{text}");
     });
 }
+
+crate::support::trial::suite!([Requirement::Program("kubectl")] => [
+    applies,
+    shows,
+    changes_what_there_is,
+    creates_and_deletes,
+    shows_usage,
+    watches,
+]);

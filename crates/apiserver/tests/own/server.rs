@@ -21,7 +21,6 @@ use crate::support::client::{
 use crate::support::control_plane::wait::eventually;
 use crate::support::http;
 
-#[test]
 fn old_versions_are_gone() {
     let short = Settings {
         history: 3,
@@ -50,7 +49,6 @@ fn old_versions_are_gone() {
     });
 }
 
-#[test]
 fn a_restart_cuts_watches_and_keeps_objects() {
     with_settings(settings(), async |server, client| {
         let maps = path("default", "v1/configmaps");
@@ -122,7 +120,6 @@ impl CustomMetrics for Served {
     }
 }
 
-#[test]
 fn custom_and_external_metrics_come_from_the_provider() {
     let served = Settings {
         custom_metrics: Some(Arc::new(Served)),
@@ -175,7 +172,6 @@ fn custom_and_external_metrics_come_from_the_provider() {
     });
 }
 
-#[test]
 fn metrics_come_from_the_provider() {
     let measured = Settings {
         metrics: Some(Arc::new(Fixed)),
@@ -212,7 +208,6 @@ fn metrics_come_from_the_provider() {
     });
 }
 
-#[test]
 fn what_it_cannot_do_it_says() {
     with_settings(settings(), async |_, client| {
         let namespace = namespace(client).await;
@@ -232,7 +227,6 @@ fn what_it_cannot_do_it_says() {
 }
 
 /// A real server needs a newer etcd for this than the tests have.
-#[test]
 fn lists_can_be_streamed() {
     with_settings(settings(), async |_, client| {
         lists::follow(client, true).await;
@@ -240,7 +234,6 @@ fn lists_can_be_streamed() {
 }
 
 /// Everybody on a machine reaches its loopback: only who knows the token is served, on every path.
-#[test]
 fn a_token_that_is_set_is_asked_for_everywhere() {
     let closed = Settings {
         token: Some("of-this-run".to_owned()),
@@ -286,7 +279,6 @@ fn a_token_that_is_set_is_asked_for_everywhere() {
 
 /// kubectl that makes nothing of /openapi/v3 asks here, and takes protobuf alone; without an answer it neither
 /// applies nor creates.
-#[test]
 fn patches_are_told_in_the_old_form_of_openapi() {
     const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let plain = Settings {
@@ -337,7 +329,6 @@ async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
 }
 
 /// A condition in CEL that nobody evaluates would be a webhook that is called at the wrong times.
-#[test]
 fn match_conditions_are_refused() {
     with_settings(settings(), async |_, client| {
         let configuration = json!({"metadata": {"name": "conditional"}, "webhooks": [{
@@ -355,7 +346,6 @@ fn match_conditions_are_refused() {
 }
 
 /// Everybody may do everything, and is told so whoever asks about whom.
-#[test]
 fn questions_about_rights_are_answered() {
     with_settings(settings(), async |_, client| {
         let about = json!({"verb": "delete", "resource": "nodes"});
@@ -379,7 +369,6 @@ fn questions_about_rights_are_answered() {
 }
 
 /// A real server passes nothing on to loopback, where tests listen.
-#[test]
 fn calls_are_passed_on_to_services() {
     with_settings(settings(), async |_, client| {
         let echo = |path: String, _| async move { Response::new(Full::from(path)) };
@@ -412,7 +401,6 @@ fn calls_are_passed_on_to_services() {
 }
 
 /// Whoever defines rules that are accepted and not evaluated is told so.
-#[test]
 fn rules_in_cel_are_warned_of() {
     with_settings(settings(), async |_, client| {
         let schema = json!({"type": "object", "properties": {"spec": {"type": "object",
@@ -438,3 +426,18 @@ fn rules_in_cel_are_warned_of() {
         assert!(warning.contains(words), "{warning}");
     });
 }
+
+crate::support::trial::suite!([] => [
+    old_versions_are_gone,
+    a_restart_cuts_watches_and_keeps_objects,
+    custom_and_external_metrics_come_from_the_provider,
+    metrics_come_from_the_provider,
+    what_it_cannot_do_it_says,
+    lists_can_be_streamed,
+    a_token_that_is_set_is_asked_for_everywhere,
+    patches_are_told_in_the_old_form_of_openapi,
+    match_conditions_are_refused,
+    questions_about_rights_are_answered,
+    calls_are_passed_on_to_services,
+    rules_in_cel_are_warned_of,
+]);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::control_plane::wait::{eventually, holds};
-use super::control_plane::{kubelet, with_control_plane};
+use super::control_plane::{kubelet, with_shared_control_plane};
 
 /// Runs a test on a server in memory with a kubelet for all nodes.
 pub(crate) fn with_embedded(test: impl AsyncFnOnce(&Client)) {
@@ -56,9 +56,9 @@ async fn client(kubeconfig: &str) -> Client {
     Client::try_from(config).expect("a client is made")
 }
 
-/// Runs a test on a real control plane, where its programs are there.
+/// Runs a test on the real control plane that tests share.
 pub(crate) fn with_real(test: impl AsyncFnOnce(&Client)) {
-    with_control_plane(async |plane| {
+    with_shared_control_plane(async |plane| {
         let path = plane.folder().join("admin.kubeconfig");
         let kubeconfig = std::fs::read_to_string(path).expect("the kubeconfig is there");
         test(&client(&kubeconfig).await).await;

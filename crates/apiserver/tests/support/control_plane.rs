@@ -2,9 +2,9 @@
 //! kube-scheduler as child processes, nodes without machines and a kubelet that runs their Pods.
 //!
 //! The paths of its modules are spelled out, because test programs of other packages include this
-//! file by its path too. One control plane serves the tests of a test program, one test at a time, each on a cluster
-//! without nodes, Pods or webhooks; it starts in a few seconds and ends with the last of them,
-//! also when a test panics, in which case the ends of the logs are printed.
+//! file by its path too. A test either has a control plane of its own, which starts in a few seconds and leaves
+//! nothing behind, or takes its turn on one that many small tests share. When a test panics, the ends of the
+//! logs are printed.
 
 #[path = "control_plane/assets.rs"]
 mod assets;
@@ -25,7 +25,8 @@ use std::net::TcpListener;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -62,35 +63,54 @@ struct Ports {
     scheduler: u16,
 }
 
-static SHARED: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
+/// The longest that one test may take, so that one that hangs ends as a failure.
+const LIMIT: Duration = Duration::from_mins(15);
+
+static SHARED: Mutex<Option<Arc<ControlPlane>>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs one test on the shared control plane, after the tests that came before it. Where the
-/// programs are missing the test says so and passes.
+/// Tells whether there are programs to start; the reason where there are none.
+pub(crate) fn check() -> Result<(), String> {
+    Assets::find().map(drop)
+}
+
+/// Runs one test on a control plane of its own, which ends with it.
 pub(crate) fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
-    let Some(assets) = Assets::find() else {
-        return;
-    };
-    let plane = shared(assets);
+    run(&ControlPlane::start(), test);
+}
+
+/// Runs one test on the control plane that tests share, after the tests that came before it and on a cluster
+/// without nodes, Pods or webhooks.
+pub(crate) fn with_shared_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
+    let plane = shared();
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let _report = ReportOnPanic(&plane);
-    plane.runtime.block_on(async {
+    run(&plane, async |plane| {
         clear::clear(&plane.client).await;
-        test(&plane).await;
+        test(plane).await;
     });
 }
 
-fn shared(assets: Assets) -> Arc<ControlPlane> {
+fn run(plane: &ControlPlane, test: impl AsyncFnOnce(&ControlPlane)) {
+    let _report = ReportOnPanic(plane);
+    plane.runtime.block_on(async {
+        let ended = tokio::time::timeout(LIMIT, test(plane)).await;
+        ended.unwrap_or_else(|_| panic!("not within {} s", LIMIT.as_secs()));
+    });
+}
+
+fn shared() -> Arc<ControlPlane> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    shared.upgrade().unwrap_or_else(|| {
-        let plane = Arc::new(ControlPlane::start(assets));
-        *shared = Arc::downgrade(&plane);
-        plane
-    })
+    Arc::clone(shared.get_or_insert_with(|| Arc::new(ControlPlane::start())))
+}
+
+/// Ends the shared control plane; a test program calls it after its last test.
+pub(crate) fn stop_shared() {
+    drop(SHARED.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 impl ControlPlane {
-    fn start(assets: Assets) -> Self {
+    fn start() -> Self {
+        let assets = Assets::find().unwrap_or_else(|reason| panic!("{reason}"));
         // Fails only where a provider is installed already, which serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::Builder::new()

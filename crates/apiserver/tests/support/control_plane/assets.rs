@@ -1,10 +1,6 @@
 //! The control plane's programs, in the folder that `KUBEBUILDER_ASSETS` names (the convention of
 //! envtest). Nothing is built or downloaded here.
-//!
-//! Without the variable a test cannot run, and cargo has no way to skip one at run time: it says
-//! so on the real stderr, which the test runner does not swallow, and passes.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 const VARIABLE: &str = "KUBEBUILDER_ASSETS";
@@ -22,26 +18,19 @@ pub(crate) struct Assets {
 }
 
 impl Assets {
-    /// The folder, or `None` and one line about it where the variable is not set.
+    /// The folder; the reason where the variable is not set.
     ///
     /// Panics where the folder lacks a program: whoever sets the variable wants the tests to run.
     #[allow(
         clippy::disallowed_methods,
-        reason = "the one place where tests learn what the machine has"
+        reason = "the one place where tests learn of a control plane"
     )]
-    pub(crate) fn find() -> Option<Self> {
+    pub(crate) fn find() -> Result<Self, String> {
         let Some(folder) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
-            let thread = std::thread::current();
-            let line = format!(
-                "control_plane: {} ignored, {VARIABLE} is not set (the folder with {})\n",
-                thread.name().unwrap_or("a test"),
-                PROGRAMS.join(", ")
-            );
-            // One write, so that lines of tests that run side by side do not mix.
-            std::io::stderr()
-                .write_all(line.as_bytes())
-                .expect("stderr takes a line");
-            return None;
+            let programs = PROGRAMS.join(", ");
+            return Err(format!(
+                "{VARIABLE} is not set (the folder with {programs})"
+            ));
         };
         let assets = Self {
             folder: std::path::absolute(folder).expect("the folder has an absolute path"),
@@ -50,7 +39,7 @@ impl Assets {
             let path = assets.program(name);
             assert!(path.is_file(), "{VARIABLE}: no {}", path.display());
         }
-        Some(assets)
+        Ok(assets)
     }
 
     /// The path of the program `name`.

@@ -1,10 +1,9 @@
 //! The alert rules, evaluated by promtool on the series of a healthy cluster and of one fault after the
-//! other. Where there is no `promtool` on the PATH the test says that it is ignored.
+//! other.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -120,7 +119,6 @@ fn rules() -> BTreeSet<String> {
         .collect()
 }
 
-#[test]
 fn no_alert_fires_on_a_healthy_cluster_and_each_on_its_fault_alone() {
     let healthy: Vec<Series> = read("tests/fixtures/alerts/healthy.yaml");
     let faults: Vec<Fault> = read("tests/fixtures/alerts/faults.yaml");
@@ -144,20 +142,21 @@ fn no_alert_fires_on_a_healthy_cluster_and_each_on_its_fault_alone() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tests.yaml");
     std::fs::write(&file, tests.to_string()).unwrap();
-    match Command::new("promtool")
+    let output = Command::new("promtool")
         .args(["test", "rules"])
         .arg(&file)
         .output()
-    {
-        Ok(output) => assert!(
-            output.status.success(),
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        ),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("ignored: no `promtool` on the PATH");
-        }
-        Err(error) => panic!("promtool does not start: {error}"),
-    }
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
+
+crate::support::trial::suite!(
+    [crate::support::trial::Requirement::Program("promtool")] => [
+        no_alert_fires_on_a_healthy_cluster_and_each_on_its_fault_alone,
+    ],
+);

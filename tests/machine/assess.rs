@@ -17,7 +17,7 @@ use crate::support::load;
 use crate::support::metrics_server;
 use crate::support::metrics_stand_in::{self, Reply};
 
-mod queries;
+pub(crate) mod queries;
 
 /// The end of all pasts, and the same for a flag.
 const END: i64 = 1_773_532_800;
@@ -194,7 +194,6 @@ async fn plant_others(client: &Client) {
     scale(client, &autoscaler("orders", &orders, [1, 5])).await;
 }
 
-#[test]
 fn each_hpa_has_a_verdict_by_the_past_of_its_load() {
     with_server(async |server, client| {
         deploy(client, "web").await;
@@ -317,7 +316,6 @@ async fn writes_nothing(client: &Client) {
     assert_eq!(hpa["metadata"]["annotations"], Value::Null, "{hpa}");
 }
 
-#[test]
 fn what_does_not_answer_is_told_with_what_mends_it() {
     with_server(async |server, client| {
         deploy(client, "web").await;
@@ -428,13 +426,9 @@ fn month() -> String {
     text + "# EOF\n"
 }
 
-#[test]
 fn a_real_prometheus_with_a_month_of_series_is_asked() {
     with_server(async |server, client| {
-        let Some(prometheus) = metrics_server::Prometheus::with_past(&month()) else {
-            println!("ignored: no `prometheus` or no `promtool` on the PATH");
-            return;
-        };
+        let prometheus = metrics_server::Prometheus::with_past(&month());
         for name in ["web", "young"] {
             deploy(client, name).await;
             scale(client, &autoscaler(name, &by("cpu"), [2, 30])).await;
@@ -506,3 +500,16 @@ fn verdicts_are_those_of_the_month(report: &Value) {
     let parts = ["better", "worse", "even"].map(|word| half_days[word].as_u64().unwrap());
     assert_eq!(parts.iter().sum::<u64>(), 2, "a day: {half_days}");
 }
+
+crate::support::trial::suite!(
+    [] => [
+        each_hpa_has_a_verdict_by_the_past_of_its_load,
+        what_does_not_answer_is_told_with_what_mends_it,
+    ],
+    [
+        crate::support::trial::Requirement::Program("prometheus"),
+        crate::support::trial::Requirement::Program("promtool"),
+    ] => [
+        a_real_prometheus_with_a_month_of_series_is_asked,
+    ],
+);

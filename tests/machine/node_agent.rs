@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-mod real;
+pub(crate) mod real;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -200,7 +200,6 @@ async fn end(mut agent: Process) {
     assert!(status.success(), "{}", agent.log_tail(30));
 }
 
-#[test]
 fn a_limit_follows_the_annotation_and_goes_with_the_agent() {
     with_world(async |world, tree| {
         let web = world.pod("shop", "web", NODE, "10MiB/s").await;
@@ -228,7 +227,6 @@ fn a_limit_follows_the_annotation_and_goes_with_the_agent() {
     });
 }
 
-#[test]
 fn what_a_killed_agent_left_is_kept_or_taken_away_by_the_next() {
     with_world(async |world, tree| {
         let (web, api) = (
@@ -259,7 +257,6 @@ fn what_a_killed_agent_left_is_kept_or_taken_away_by_the_next() {
     });
 }
 
-#[test]
 fn the_kill_switch_is_obeyed() {
     with_world(async |world, tree| {
         let web = world.pod("shop", "web", NODE, "10MiB/s").await;
@@ -283,7 +280,6 @@ fn the_kill_switch_is_obeyed() {
     });
 }
 
-#[test]
 fn what_is_not_accepted_is_told_and_what_is_measured_is_shown() {
     with_world(async |world, tree| {
         let web = world.pod("shop", "web", NODE, "1KiB/s").await;
@@ -323,7 +319,6 @@ fn what_is_not_accepted_is_told_and_what_is_measured_is_shown() {
     });
 }
 
-#[test]
 fn a_call_that_cannot_work_says_why() {
     let tree = NodeTree::new("kubepods.slice");
     let kubeconfig = tree.path().join("kubeconfig");
@@ -355,3 +350,13 @@ fn a_call_that_cannot_work_says_why() {
         "{said}"
     );
 }
+
+crate::support::trial::suite!(
+    [] => [
+        a_limit_follows_the_annotation_and_goes_with_the_agent,
+        what_a_killed_agent_left_is_kept_or_taken_away_by_the_next,
+        the_kill_switch_is_obeyed,
+        what_is_not_accepted_is_told_and_what_is_measured_is_shown,
+        a_call_that_cannot_work_says_why,
+    ],
+);

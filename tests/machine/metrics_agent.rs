@@ -1,5 +1,5 @@
 //! The built-in queries for disk I/O against a real Prometheus that scrapes Evenkeel's agents: alone, and beside
-//! node_exporter and cAdvisor. Where there is no `prometheus` on the PATH the tests say that they are ignored.
+//! node_exporter and cAdvisor.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -45,13 +45,9 @@ fn of_pod(round: &Round, name: &str) -> Option<u64> {
     row[Resource::DiskIo].map(evenkeel_core::units::Amount::get)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_alone_measure_disk_io_and_its_pressure() {
     let (address, _exporter) = exporter::start().await;
-    let Some(prometheus) = Prometheus::start(&configuration(address, &[AGENTS])) else {
-        println!("ignored: no `prometheus` on the PATH");
-        return;
-    };
+    let prometheus = Prometheus::start(&configuration(address, &[AGENTS]));
     let round = until(&source(&prometheus, ""), &prometheus, |round| {
         for number in 1..=2 {
             let read = exporter::read_by_agent(number);
@@ -67,14 +63,10 @@ async fn agents_alone_measure_disk_io_and_its_pressure() {
     assert_eq!(round.failures().count(), 0);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn beside_others_agents_speak_of_pods_and_nobody_counts_twice() {
     let (address, _exporter) = exporter::start().await;
     let jobs = [AGENTS, ("node", "node"), ("cadvisor", "cadvisor")];
-    let Some(prometheus) = Prometheus::start(&configuration(address, &jobs)) else {
-        println!("ignored: no `prometheus` on the PATH");
-        return;
-    };
+    let prometheus = Prometheus::start(&configuration(address, &jobs));
     let round = until(&source(&prometheus, ""), &prometheus, |round| {
         for number in 1..=2 {
             let written = 2.0 * exporter::written(number);
@@ -100,14 +92,10 @@ async fn beside_others_agents_speak_of_pods_and_nobody_counts_twice() {
 }
 
 /// Series are called as anybody likes who is scraped.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_no_agent_is_not_heard_as_one() {
     let (address, _exporter) = exporter::start().await;
     let jobs = [("tenant", "agent"), ("cadvisor", "cadvisor")];
-    let Some(prometheus) = Prometheus::start(&configuration(address, &jobs)) else {
-        println!("ignored: no `prometheus` on the PATH");
-        return;
-    };
+    let prometheus = Prometheus::start(&configuration(address, &jobs));
     let round = until(&source(&prometheus, ""), &prometheus, |round| {
         for number in 1..=2 {
             near("of the Pod", of_pod(round, &format!("web-{number}")), 3e5)?;
@@ -117,3 +105,11 @@ async fn whoever_is_no_agent_is_not_heard_as_one() {
     .await;
     assert_eq!(of_node(&round, 1), None);
 }
+
+crate::support::trial::suite!(
+    async [crate::support::trial::Requirement::Program("prometheus")] => [
+        agents_alone_measure_disk_io_and_its_pressure,
+        beside_others_agents_speak_of_pods_and_nobody_counts_twice,
+        whoever_is_no_agent_is_not_heard_as_one,
+    ],
+);

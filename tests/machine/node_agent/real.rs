@@ -3,12 +3,12 @@
 //!
 //! It needs a cgroup of version 2 whose children have the controller `io`, the right to make some, and a
 //! block device below the temporary folder: `EVENKEEL_TEST_CGROUP` names the cgroup, else it is the root of
-//! the hierarchy. Where there is none it says so and does nothing.
+//! the hierarchy.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Files, NODE, World, end};
 use crate::support::control_plane::process::Signal;
@@ -35,7 +35,9 @@ impl Hierarchy {
                 root.display()
             ));
         }
-        let own = root.join(format!("evenkeel-test-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let own = root.join(format!("evenkeel-test-{process}-{number}"));
         let made = fs::create_dir(&own).and_then(|()| fs::create_dir(own.join("kubepods.slice")));
         made.map_err(|error| format!("{}: {error}", own.display()))?;
         let hierarchy = Self(own);
@@ -109,19 +111,19 @@ fn disk(folder: &Path) -> Result<String, String> {
         .map_err(|_| format!("{} is on no block device ({number})", folder.display()))
 }
 
-/// Runs the test, or says why not.
+/// Tells whether there is a real cgroup that limits disk I/O; the reason where there is none.
+fn check() -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let made = disk(folder.path()).and_then(|_| Hierarchy::make());
+    made.map(drop)
+        .map_err(|reason| format!("no real cgroup that limits disk I/O: {reason}"))
+}
+
+/// Runs the test in a hierarchy of its own.
 fn with_hierarchy(test: impl AsyncFnOnce(&World<'_>, &Hierarchy, &str)) {
     let folder = tempfile::tempdir().unwrap();
-    let made = disk(folder.path()).and_then(|disk| Ok((Hierarchy::make()?, disk)));
-    let (hierarchy, disk) = match made {
-        Ok(made) => made,
-        Err(reason) => {
-            // Past the capture of the test runner, which would swallow it.
-            let note = format!("ignored: no real cgroup that limits disk I/O: {reason}\n");
-            std::io::stderr().write_all(note.as_bytes()).unwrap();
-            return;
-        }
-    };
+    let disk = disk(folder.path()).unwrap();
+    let hierarchy = Hierarchy::make().unwrap();
     let record = folder.path().join("limits.json").display().to_string();
     let kubelet = folder.path().display().to_string();
     let files = Files {
@@ -154,7 +156,6 @@ async fn becomes(pod: &Path, disk: &str, expected: Option<&str>) {
     .await;
 }
 
-#[test]
 fn the_kernel_takes_the_limit_tells_it_and_gives_it_back() {
     with_hierarchy(async |world, hierarchy, disk| {
         let web = hierarchy.pod(&world.pod("shop", "web", NODE, "10MiB/s").await);
@@ -178,7 +179,6 @@ fn the_kernel_takes_the_limit_tells_it_and_gives_it_back() {
     });
 }
 
-#[test]
 fn limits_of_operations_are_anothers_and_stay() {
     with_hierarchy(async |world, hierarchy, disk| {
         let web = hierarchy.pod(&world.pod("shop", "web", NODE, "10MiB/s").await);
@@ -194,7 +194,6 @@ fn limits_of_operations_are_anothers_and_stay() {
 }
 
 /// Written through to the disk by a process that is a container's.
-#[test]
 fn what_a_container_writes_is_shown() {
     with_hierarchy(async |world, hierarchy, _| {
         let web = hierarchy.pod(&world.pod("shop", "web", NODE, "100MiB/s").await);
@@ -221,3 +220,11 @@ fn what_a_container_writes_is_shown() {
         end(agent).await;
     });
 }
+
+crate::support::trial::suite!(
+    [crate::support::trial::Requirement::Condition(check)] => [
+        the_kernel_takes_the_limit_tells_it_and_gives_it_back,
+        limits_of_operations_are_anothers_and_stay,
+        what_a_container_writes_is_shown,
+    ],
+);

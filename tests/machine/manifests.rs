@@ -1,8 +1,7 @@
 //! Holds what is installed against the code: paths, ports, names, rights and configuration.
 //!
 //! The manifests are read as they stand in the repository. The overlays are built with `kubectl
-//! kustomize`, which needs no cluster; where there is no kubectl, those tests say so and do
-//! nothing.
+//! kustomize`, which needs no cluster.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -25,6 +24,7 @@ use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
 use serde_json::{Value, json};
 
+use crate::support::trial::Requirement;
 use read::{
     base, built, built_in, combined, documents, environment, find, named, overlays, root, strings,
     text,
@@ -63,7 +63,6 @@ fn container(deployment: &Value) -> &Value {
     &deployment["spec"]["template"]["spec"]["containers"][0]
 }
 
-#[test]
 fn the_webhook_leads_to_the_path_and_port_that_are_served() {
     let objects = base();
     let webhook = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
@@ -81,7 +80,6 @@ fn the_webhook_leads_to_the_path_and_port_that_are_served() {
     }
 }
 
-#[test]
 fn the_webhook_can_stop_no_pod() {
     let objects = base();
     let webhook = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
@@ -114,7 +112,6 @@ fn the_webhook_can_stop_no_pod() {
     );
 }
 
-#[test]
 fn the_scheduler_calls_the_paths_that_are_served() {
     let mut config = text("webhook-config/scheduler-config.yaml");
     let uncommented: String = config
@@ -150,7 +147,6 @@ fn the_scheduler_calls_the_paths_that_are_served() {
     assert_eq!(extender["tlsConfig"]["serverName"], name);
 }
 
-#[test]
 fn the_unfilled_scheduler_configuration_is_no_valid_one() {
     use base64::Engine;
     let config: Value =
@@ -165,7 +161,6 @@ fn the_unfilled_scheduler_configuration_is_no_valid_one() {
     );
 }
 
-#[test]
 fn both_scheduler_configurations_differ_only_in_where_the_scheduler_runs() {
     let read = |path| -> Value { serde_saphyr::from_str(&text(path)).unwrap() };
     let mut shipped = read("webhook-config/scheduler-config.yaml");
@@ -191,7 +186,6 @@ fn both_scheduler_configurations_differ_only_in_where_the_scheduler_runs() {
     assert_eq!(shipped, second);
 }
 
-#[test]
 fn the_containers_ports_are_those_of_the_configuration() {
     let objects = base();
     let config = configuration(&objects);
@@ -226,7 +220,6 @@ fn the_containers_ports_are_those_of_the_configuration() {
     assert!(config.server.dashboard.ip().is_loopback());
 }
 
-#[test]
 fn kubelet_probes_the_paths_that_are_served() {
     let objects = base();
     for name in ["evenkeel", "evenkeel-signer"] {
@@ -241,7 +234,6 @@ fn kubelet_probes_the_paths_that_are_served() {
     }
 }
 
-#[test]
 fn prometheus_shows_its_token_to_a_server_that_it_knows() {
     let objects = base();
     let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
@@ -266,11 +258,8 @@ fn prometheus_shows_its_token_to_a_server_that_it_knows() {
     assert_eq!(reader["rules"], rule);
 }
 
-#[test]
 fn open_metrics_ask_nobody_and_need_no_right_to() {
-    let Some(objects) = built("deploy/overlays/open-metrics") else {
-        return;
-    };
+    let objects = built("deploy/overlays/open-metrics");
     let config = configuration(&objects);
     let open = MetricsAuthentication::None;
     assert_eq!(config.server.metrics_authentication, open);
@@ -280,28 +269,24 @@ fn open_metrics_ask_nobody_and_need_no_right_to() {
 }
 
 /// Components combine, and each knows what of the others it changes.
-#[test]
 fn the_service_monitor_follows_the_other_components() {
     let monitor = |components: &[&str]| {
         let components: Vec<_> = components
             .iter()
             .map(|name| format!("deploy/components/{name}"))
             .collect();
-        let objects = combined(&components)?;
-        Some(find(&objects, "ServiceMonitor", "evenkeel")["spec"]["endpoints"][0].clone())
+        let objects = combined(&components);
+        find(&objects, "ServiceMonitor", "evenkeel")["spec"]["endpoints"][0].clone()
     };
-    let Some(given) = monitor(&["prometheus-operator", "cert-manager"]) else {
-        return;
-    };
+    let given = monitor(&["prometheus-operator", "cert-manager"]);
     let secret = &given["tlsConfig"]["ca"]["secret"]["name"];
     assert_eq!(*secret, "evenkeel-serving");
-    let open = monitor(&["prometheus-operator", "open-metrics"]).unwrap();
+    let open = monitor(&["prometheus-operator", "open-metrics"]);
     assert_eq!(open["scheme"], "http");
     assert!(open["tlsConfig"].is_null() && open["bearerTokenFile"].is_null());
 }
 
 /// From the values that the service goes by.
-#[test]
 fn the_parts_of_the_end_add_up_to_less_than_the_grace_period() {
     let objects = base();
     let pod = &find(&objects, "Deployment", "evenkeel")["spec"]["template"]["spec"];
@@ -317,7 +302,6 @@ fn the_parts_of_the_end_add_up_to_less_than_the_grace_period() {
     );
 }
 
-#[test]
 fn pods_have_no_privileges() {
     let second = documents("deploy/components/second-scheduler/deployment.yaml");
     let objects = base();
@@ -356,7 +340,6 @@ fn pods_have_no_privileges() {
     assert_eq!(level, "restricted");
 }
 
-#[test]
 fn the_image_is_of_this_version() {
     let objects = base();
     for name in ["evenkeel", "evenkeel-signer"] {
@@ -371,7 +354,6 @@ fn the_image_is_of_this_version() {
     assert!(release.contains(r#"test "v$version" = "$GITHUB_REF_NAME""#));
 }
 
-#[test]
 fn the_configuration_is_where_the_service_looks_for_it() {
     let objects = base();
     let deployment = find(&objects, "Deployment", "evenkeel");
@@ -394,7 +376,6 @@ fn the_configuration_is_where_the_service_looks_for_it() {
     assert_eq!(generator["options"]["disableNameSuffixHash"], true);
 }
 
-#[test]
 fn the_configuration_is_accepted_and_names_the_objects_that_are_installed() {
     let objects = base();
     let config = configuration(&objects);
@@ -541,7 +522,6 @@ fn rule_rights(scope: Scope, rule: &Value) -> Vec<Right> {
     rights
 }
 
-#[test]
 fn the_kinds_that_are_installed_are_those_of_the_code() {
     let installed = documents("deploy/base/custom-resources.yaml");
     let ours = evenkeel_kubernetes::custom_resources::definitions();
@@ -551,7 +531,6 @@ fn the_kinds_that_are_installed_are_those_of_the_code() {
     );
 }
 
-#[test]
 fn granted_is_what_the_code_calls_and_nothing_else() {
     for identity in [Identity::Service, Identity::Signer, Identity::Kubelets] {
         let mut needed = access(identity, Need::Always);
@@ -569,7 +548,6 @@ fn granted_is_what_the_code_calls_and_nothing_else() {
 }
 
 /// Whoever takes over a replica gets neither the keys of an authority nor the caBundle.
-#[test]
 fn replicas_may_read_one_secret_and_change_no_webhook_configuration() {
     let objects = base();
     let secrets: Vec<_> = granted(&objects, Identity::Service)
@@ -602,7 +580,6 @@ fn replicas_may_read_one_secret_and_change_no_webhook_configuration() {
 
 /// `kubectl apply` takes nothing away: the grants by which version 0.1.0 gave its replicas the
 /// certificates have to be written over.
-#[test]
 fn the_grants_of_the_version_before_are_taken_back() {
     let objects = base();
     for kind in ["RoleBinding", "ClusterRoleBinding"] {
@@ -616,12 +593,9 @@ fn the_grants_of_the_version_before_are_taken_back() {
 }
 
 /// Whoever may create Secrets of any type may ask for the token of any ServiceAccount beside it.
-#[test]
 fn the_signers_guard_follows_the_namespace_and_lets_its_secrets_through() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
-        let Some(objects) = built_in(&folder, "elsewhere") else {
-            return;
-        };
+        let objects = built_in(&folder, "elsewhere");
         let signs = objects.iter().any(|object| {
             object["kind"] == "Deployment" && object["metadata"]["name"] == "evenkeel-signer"
         });
@@ -651,7 +625,6 @@ fn the_signers_guard_follows_the_namespace_and_lets_its_secrets_through() {
     }
 }
 
-#[test]
 fn no_service_leads_to_the_signer_but_the_one_for_metrics() {
     let objects = base();
     let signer = &find(&objects, "Deployment", "evenkeel-signer")["spec"];
@@ -701,7 +674,6 @@ fn cleaning(need: Need) -> BTreeSet<Right> {
     rights(all.filter(|access| access.need == need))
 }
 
-#[test]
 fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
     let objects = base();
     let pod = &restoring(&objects)["spec"];
@@ -741,7 +713,6 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
     assert!(!policy.to_string().contains(code::NAMESPACE));
 }
 
-#[test]
 fn the_clean_up_is_called_as_the_program_takes_it_and_obeys_the_kill_switch() {
     let objects = base();
     let template = restoring(&objects);
@@ -777,7 +748,6 @@ fn the_clean_up_is_called_as_the_program_takes_it_and_obeys_the_kill_switch() {
     assert_eq!(selected, &template["metadata"]["labels"]);
 }
 
-#[test]
 fn writes_are_narrowed_to_what_is_written() {
     let objects = base();
     let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes")["spec"];
@@ -843,7 +813,6 @@ fn writes_are_narrowed_to_what_is_written() {
 
 /// The harm: a stolen token could delete and change the ReplicaProfiles and portraits of all namespaces, and give them
 /// finalizers and owners.
-#[test]
 fn writes_of_own_kinds_are_narrowed_wherever_they_are_granted() {
     let objects = base();
     let policy = &find(
@@ -891,7 +860,6 @@ fn writes_of_own_kinds_are_narrowed_wherever_they_are_granted() {
 }
 
 /// The harm: nobody but administrators of the cluster could let a job write the portrait that it makes.
-#[test]
 fn an_admin_of_a_namespace_may_let_others_make_portraits() {
     let objects = base();
     let role = find(&objects, "ClusterRole", "evenkeel-portrait-maker");
@@ -911,12 +879,9 @@ fn an_admin_of_a_namespace_may_let_others_make_portraits() {
 
 /// Wherever somebody's overlay puts Evenkeel, the guard narrows the ServiceAccount that is granted the
 /// writes there, and does not know its namespace by heart.
-#[test]
 fn the_write_guard_follows_the_namespace() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
-        let Some(objects) = built_in(&folder, "elsewhere") else {
-            return;
-        };
+        let objects = built_in(&folder, "elsewhere");
         let policy = find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes");
         assert!(!policy.to_string().contains(code::NAMESPACE), "{folder}");
         assert_eq!(
@@ -942,7 +907,6 @@ fn the_write_guard_follows_the_namespace() {
     }
 }
 
-#[test]
 fn every_selector_finds_the_pods() {
     let objects = base();
     let deployment = &find(&objects, "Deployment", "evenkeel")["spec"];
@@ -967,7 +931,6 @@ fn every_selector_finds_the_pods() {
     assert_eq!(budget["spec"]["maxUnavailable"], 1);
 }
 
-#[test]
 fn the_network_policy_admits_callers_that_no_selector_matches() {
     let objects = base();
     let ingress = &find(&objects, "NetworkPolicy", "evenkeel")["spec"]["ingress"];
@@ -982,12 +945,9 @@ fn the_network_policy_admits_callers_that_no_selector_matches() {
     assert_eq!(rules.len(), 2, "and nobody reaches the probes");
 }
 
-#[test]
 fn every_overlay_builds() {
     for overlay in overlays() {
-        let Some(objects) = built(&overlay) else {
-            return;
-        };
+        let objects = built(&overlay);
         find(&objects, "Deployment", "evenkeel");
         find(&objects, "MutatingWebhookConfiguration", "evenkeel");
         let config = configuration(&objects);
@@ -996,11 +956,8 @@ fn every_overlay_builds() {
     }
 }
 
-#[test]
 fn the_top_folder_installs_the_base() {
-    let Some(objects) = built("deploy") else {
-        return;
-    };
+    let objects = built("deploy");
     let kinds = |objects: &[Value]| -> BTreeSet<(String, String)> {
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
         objects
@@ -1015,11 +972,8 @@ fn the_top_folder_installs_the_base() {
     assert_eq!(config, Some(text("deploy/base/config.yaml").as_str()));
 }
 
-#[test]
 fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
-    let Some(objects) = built("deploy/overlays/cert-manager") else {
-        return;
-    };
+    let objects = built("deploy/overlays/cert-manager");
     let mut needed = access(Identity::Service, Need::Always);
     needed.extend(access(Identity::Service, Need::AuthenticatedMetrics));
     assert_eq!(granted(&objects, Identity::Service), needed);
@@ -1031,11 +985,8 @@ fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
     assert!(signers.is_empty(), "nobody signs: {signers:?}");
 }
 
-#[test]
 fn with_cert_manager_the_configured_files_are_mounted() {
-    let Some(objects) = built("deploy/overlays/cert-manager") else {
-        return;
-    };
+    let objects = built("deploy/overlays/cert-manager");
     let config = configuration(&objects);
     let Serving::Files(files) = &config.certificates.serving else {
         panic!("cert-manager gives files");
@@ -1078,11 +1029,8 @@ fn with_cert_manager_the_configured_files_are_mounted() {
     }
 }
 
-#[test]
 fn with_cert_manager_the_certificate_carries_the_names_that_are_called() {
-    let Some(objects) = built("deploy/overlays/cert-manager") else {
-        return;
-    };
+    let objects = built("deploy/overlays/cert-manager");
     let webhook = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
     let source = webhook["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str();
     let (namespace, name) = source.unwrap().split_once('/').unwrap();
@@ -1102,11 +1050,8 @@ fn with_cert_manager_the_certificate_carries_the_names_that_are_called() {
     );
 }
 
-#[test]
 fn the_narrowed_webhook_still_leaves_out_the_excluded_namespaces() {
-    let Some(objects) = built("deploy/overlays/narrowed-webhook") else {
-        return;
-    };
+    let objects = built("deploy/overlays/narrowed-webhook");
     let narrowed = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
     let mut selector = narrowed["webhooks"][0]["namespaceSelector"].clone();
     let label = selector.as_object_mut().unwrap().remove("matchLabels");
@@ -1116,11 +1061,8 @@ fn the_narrowed_webhook_still_leaves_out_the_excluded_namespaces() {
     assert_eq!(selector, plain["webhooks"][0]["namespaceSelector"]);
 }
 
-#[test]
 fn the_second_scheduler_serves_the_name_that_admission_sets() {
-    let Some(objects) = built("deploy/overlays/second-scheduler") else {
-        return;
-    };
+    let objects = built("deploy/overlays/second-scheduler");
     let map = objects.iter().find(|object| {
         let name = object["metadata"]["name"].as_str().unwrap();
         object["kind"] == "ConfigMap" && name.starts_with("evenkeel-scheduler-config-")
@@ -1157,7 +1099,6 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
 }
 
 /// Wherever it is listed beside cert-manager, which leaves nobody to write a caBundle.
-#[test]
 fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
     let external = |identity| access(identity, Need::ExternalMetrics);
     let mut service = access(Identity::Service, Need::Always);
@@ -1171,9 +1112,7 @@ fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
         );
         variables.contains(&on)
     };
-    let Some(objects) = built("deploy/overlays/external-metrics") else {
-        return;
-    };
+    let objects = built("deploy/overlays/external-metrics");
     assert!(configuration(&objects).server.external_metrics);
     assert!(is_on(&objects, "evenkeel") && is_on(&objects, "evenkeel-signer"));
     let mut with_secrets = service.clone();
@@ -1185,7 +1124,7 @@ fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
     let (own, given) = ("external-metrics", "cert-manager");
     for order in [[own, given], [given, own]] {
         let components = order.map(|name| format!("deploy/components/{name}"));
-        let objects = combined(&components).unwrap();
+        let objects = combined(&components);
         assert!(is_on(&objects, "evenkeel"), "{order:?}");
         assert_eq!(granted(&objects, Identity::Service), service, "{order:?}");
         assert!(granted(&objects, Identity::Signer).is_empty(), "{order:?}");
@@ -1194,7 +1133,6 @@ fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
 
 /// Whoever serves series needs the rights to ask who asks, and jobs a port; without TLS and tokens only
 /// Pods of namespaces that are labelled for it reach one.
-#[test]
 fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
     let provider = |identity| access(identity, Need::MetricsProvider);
     let mut service = access(Identity::Service, Need::Always);
@@ -1208,9 +1146,7 @@ fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
         ("metrics-provider", false),
         ("metrics-provider-plaintext", true),
     ] {
-        let Some(objects) = built(&format!("deploy/overlays/{overlay}")) else {
-            return;
-        };
+        let objects = built(&format!("deploy/overlays/{overlay}"));
         let settings = configuration(&objects).metrics_provider.unwrap();
         assert_eq!(settings.grpc.unwrap().port(), 8445);
         let plaintext = settings.plaintext_grpc.map(|address| address.port());
@@ -1250,19 +1186,16 @@ fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
     let (own, given) = ("metrics-provider", "cert-manager");
     for order in [[own, given], [given, own]] {
         let components = order.map(|name| format!("deploy/components/{name}"));
-        let objects = combined(&components).unwrap();
+        let objects = combined(&components);
         assert_eq!(granted(&objects, Identity::Service), service, "{order:?}");
         assert!(granted(&objects, Identity::Signer).is_empty(), "{order:?}");
     }
 }
 
 /// The role that is bound to whoever asks for series holds the rights that every question takes.
-#[test]
 fn the_reader_of_series_may_ask_every_question() {
     use evenkeel_kubernetes::series_query::{QueryKind as K, WrittenQuery};
-    let Some(objects) = built("deploy/overlays/metrics-provider") else {
-        return;
-    };
+    let objects = built("deploy/overlays/metrics-provider");
     let role = find(&objects, "ClusterRole", "evenkeel-metrics-provider-reader");
     let rules = role["rules"].as_array().unwrap();
     let grants = |list: &Value, wanted: &str| {
@@ -1319,11 +1252,8 @@ fn the_reader_of_series_may_ask_every_question() {
 
 /// The rights to Rollouts and CloneSets are those that scaling any custom resource takes, and the guard
 /// narrows what they allow.
-#[test]
 fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
-    let Some(objects) = built("deploy/overlays/custom-kinds") else {
-        return;
-    };
+    let objects = built("deploy/overlays/custom-kinds");
     let taken_in = find(&objects, "ClusterRole", "evenkeel-custom-kinds");
     let labels = &taken_in["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"];
     let labels = labels.as_object().unwrap();
@@ -1373,7 +1303,6 @@ fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
 }
 
 /// Whoever could set taints could keep all Pods from every node: the base lets none be set.
-#[test]
 fn taints_are_set_only_with_their_component() {
     let may_taint = |objects: &[Value]| {
         let policy = find(objects, "ValidatingAdmissionPolicy", "evenkeel-writes");
@@ -1382,9 +1311,7 @@ fn taints_are_set_only_with_their_component() {
     let objects = base();
     assert_eq!(may_taint(&objects), "false");
     assert_eq!(configuration(&objects).overload.effect, None);
-    let Some(objects) = built("deploy/overlays/overload-taints") else {
-        return;
-    };
+    let objects = built("deploy/overlays/overload-taints");
     assert_eq!(may_taint(&objects), "true");
     let effect = configuration(&objects).overload.effect;
     assert_eq!(effect, Some(TaintEffect::NoSchedule));
@@ -1392,12 +1319,9 @@ fn taints_are_set_only_with_their_component() {
 
 /// Who applies the base over an overlay takes away nothing that a component granted: the guards do not come with the
 /// components.
-#[test]
 fn the_guards_look_at_pods_whichever_components_there_are() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
-        let Some(objects) = built(&folder) else {
-            return;
-        };
+        let objects = built(&folder);
         for policy in ["evenkeel-writes", "evenkeel-restores"] {
             let policy = &find(&objects, "ValidatingAdmissionPolicy", policy)["spec"];
             let rules = policy["matchConstraints"]["resourceRules"].as_array();
@@ -1414,12 +1338,9 @@ fn the_guards_look_at_pods_whichever_components_there_are() {
 }
 
 /// Whoever could patch Pods could change what they run: the base grants it to nobody.
-#[test]
 fn pods_are_given_costs_of_deletion_only_with_their_component() {
     assert!(!configuration(&base()).cluster.balances_scale_in);
-    let Some(objects) = built("deploy/overlays/scale-in-balance") else {
-        return;
-    };
+    let objects = built("deploy/overlays/scale-in-balance");
     assert!(configuration(&objects).cluster.balances_scale_in);
     let mut service = access(Identity::Service, Need::Always);
     service.extend(access(Identity::Service, Need::SelfManagedCertificates));
@@ -1435,12 +1356,9 @@ fn pods_are_given_costs_of_deletion_only_with_their_component() {
 }
 
 /// Whoever may patch the status of any Pod can take it out of any Service.
-#[test]
 fn pods_are_taken_out_of_traffic_only_with_their_component() {
     assert!(!configuration(&base()).scaling.follows_profiles);
-    let Some(objects) = built("deploy/overlays/replica-profiles") else {
-        return;
-    };
+    let objects = built("deploy/overlays/replica-profiles");
     assert!(configuration(&objects).scaling.follows_profiles);
     let mut service = access(Identity::Service, Need::Always);
     service.extend(access(Identity::Service, Need::SelfManagedCertificates));
@@ -1461,11 +1379,8 @@ fn pods_are_taken_out_of_traffic_only_with_their_component() {
 }
 
 /// The one Pod of Evenkeel's that is the node's root, and mounts of its node: with nothing else to go with it.
-#[test]
 fn the_agent_of_a_node_reaches_three_of_its_files_and_has_no_capability() {
-    let Some(objects) = built("deploy/overlays/node-agent") else {
-        return;
-    };
+    let objects = built("deploy/overlays/node-agent");
     let agents = find(&objects, "DaemonSet", "evenkeel-agent");
     let pod = &agents["spec"]["template"]["spec"];
     let container = container(agents);
@@ -1505,11 +1420,8 @@ fn the_agent_of_a_node_reaches_three_of_its_files_and_has_no_capability() {
     assert_eq!(level(&base()), "restricted", "without it");
 }
 
-#[test]
 fn agents_have_the_rights_that_they_use_and_nobody_more_for_them() {
-    let Some(objects) = built("deploy/overlays/node-agent") else {
-        return;
-    };
+    let objects = built("deploy/overlays/node-agent");
     let needed = rights(access::of_agents());
     assert_eq!(granted(&objects, Identity::NodeAgent), needed);
     assert!(
@@ -1556,15 +1468,12 @@ fn agents_have_the_rights_that_they_use_and_nobody_more_for_them() {
     assert_eq!(told, [&json!("namespace"), &json!("pod"), &Value::Null]);
 }
 
-#[test]
 fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
     for (overlay, kubepods) in [
         ("node-agent", "kubepods.slice"),
         ("node-agent-cgroupfs", "kubepods"),
     ] {
-        let Some(objects) = built(&format!("deploy/overlays/{overlay}")) else {
-            return;
-        };
+        let objects = built(&format!("deploy/overlays/{overlay}"));
         let agents = find(&objects, "DaemonSet", "evenkeel-agent");
         let (container, volumes) = (
             container(agents),
@@ -1609,12 +1518,9 @@ fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
 }
 
 /// Whoever could resize Pods could starve them: the base grants it to nobody.
-#[test]
 fn pods_are_resized_only_with_their_component() {
     assert!(!configuration(&base()).tuning.resizes);
-    let Some(objects) = built("deploy/overlays/in-place-tuning") else {
-        return;
-    };
+    let objects = built("deploy/overlays/in-place-tuning");
     assert!(configuration(&objects).tuning.resizes);
     let mut service = access(Identity::Service, Need::Always);
     service.extend(access(Identity::Service, Need::SelfManagedCertificates));
@@ -1629,7 +1535,6 @@ fn pods_are_resized_only_with_their_component() {
 }
 
 /// By a record Evenkeel resizes a Pod: it takes for its own what the guard keeps others from writing.
-#[test]
 fn a_record_of_a_resize_is_guarded_wherever_one_can_be_written() {
     let objects = base();
     let named = "evenkeel-resize-records";
@@ -1663,12 +1568,9 @@ fn a_record_of_a_resize_is_guarded_wherever_one_can_be_written() {
 
 /// Whoever could write any CronJob could run anything: the base grants it to nobody, and a guard looks at all that
 /// are written where it is granted.
-#[test]
 fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     assert!(!configuration(&base()).external_algorithms.are_run);
-    let Some(objects) = built("deploy/overlays/external-algorithms") else {
-        return;
-    };
+    let objects = built("deploy/overlays/external-algorithms");
     assert!(configuration(&objects).external_algorithms.are_run);
     let mut service = access(Identity::Service, Need::Always);
     service.extend(access(Identity::Service, Need::SelfManagedCertificates));
@@ -1708,7 +1610,6 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
 
 /// What the clean-up wants to put back is what its guard lets through, and the leader's does elsewhere than where
 /// somebody has opted in.
-#[test]
 fn both_guards_have_one_rule_of_what_is_put_back() {
     let objects = base();
     let rule = |policy: &str| {
@@ -1735,7 +1636,6 @@ fn both_guards_have_one_rule_of_what_is_put_back() {
 }
 
 /// What is deleted in one go takes its rights along, unless a finalizer holds those by which it is put back.
-#[test]
 fn the_rights_to_put_back_outlive_the_rest() {
     let objects = base();
     let held = [
@@ -1757,14 +1657,12 @@ fn the_rights_to_put_back_outlive_the_rest() {
         );
     }
     let rights = |overlay: &str| {
-        let objects = built(overlay)?;
+        let objects = built(overlay);
         let role = find(&objects, "ClusterRole", "evenkeel-clean-up");
         let rules = role["rules"].as_array().unwrap().iter();
-        Some(
-            rules
-                .flat_map(|rule| rule_rights(Scope::Cluster, rule))
-                .collect::<BTreeSet<_>>(),
-        )
+        rules
+            .flat_map(|rule| rule_rights(Scope::Cluster, rule))
+            .collect::<BTreeSet<_>>()
     };
     // Whatever a component lets the clean-up put back stands here too.
     for (overlay, need) in [
@@ -1772,9 +1670,7 @@ fn the_rights_to_put_back_outlive_the_rest() {
         ("in-place-tuning", Need::InPlaceTuning),
         ("replica-profiles", Need::ReplicaProfiles),
     ] {
-        let Some(held) = rights(&format!("deploy/overlays/{overlay}")) else {
-            return;
-        };
+        let held = rights(&format!("deploy/overlays/{overlay}"));
         let mut needed = cleaning(Need::Always);
         needed.extend(cleaning(need));
         let needed = needed
@@ -1786,12 +1682,9 @@ fn the_rights_to_put_back_outlive_the_rest() {
 }
 
 /// A Pod of an image that is not built for its node never starts.
-#[test]
 fn pods_keep_to_nodes_that_the_image_is_built_for() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
-        let Some(objects) = built(&folder) else {
-            return;
-        };
+        let objects = built(&folder);
         for object in &objects {
             let template = match object["kind"].as_str() {
                 Some("Deployment" | "DaemonSet") => &object["spec"]["template"],
@@ -1822,13 +1715,10 @@ fn pods_keep_to_nodes_that_the_image_is_built_for() {
 
 /// Whoever could make tokens of any account could do what that may: it is one account without a right, and checks are
 /// asked by it where the component is alone.
-#[test]
 fn external_checks_are_asked_only_with_their_component_by_an_account_without_rights() {
     const ACCOUNT: &str = "evenkeel-checks";
     assert!(configuration(&base()).external_checks.is_none());
-    let Some(objects) = built("deploy/overlays/external-checks") else {
-        return;
-    };
+    let objects = built("deploy/overlays/external-checks");
     let checks = configuration(&objects).external_checks.unwrap();
     assert!(checks.allowed.is_empty(), "Services alone");
     let mut service = access(Identity::Service, Need::Always);
@@ -1857,11 +1747,10 @@ fn external_checks_are_asked_only_with_their_component_by_an_account_without_rig
 }
 
 /// The Pods behind the Service of cluster DNS listen on any port: on OpenShift it is 5353.
-#[test]
 fn every_policy_that_bounds_what_goes_out_lets_dns_through_on_any_port() {
     let all: Vec<(String, Vec<Value>)> = overlays()
         .into_iter()
-        .filter_map(|overlay| Some((overlay.clone(), built(&overlay)?)))
+        .map(|overlay| (overlay.clone(), built(&overlay)))
         .chain([("deploy/base".to_owned(), base())])
         .collect();
     for (overlay, objects) in &all {
@@ -1902,7 +1791,6 @@ fn every_policy_that_bounds_what_goes_out_lets_dns_through_on_any_port() {
 }
 
 /// The keys that the guards take for Evenkeel's are those that the configuration accepts.
-#[test]
 fn the_guards_know_the_keys_of_taints() {
     let objects = base();
     for policy in ["evenkeel-writes", "evenkeel-restores"] {
@@ -1921,14 +1809,11 @@ fn the_guards_know_the_keys_of_taints() {
 }
 
 /// Applying it would take the group away from whoever holds it.
-#[test]
 fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel() {
     use evenkeel_kubernetes::api_service;
     let applied = [vec!["deploy".to_owned()], overlays()].concat();
     for folder in applied {
-        let Some(objects) = built(&folder) else {
-            return;
-        };
+        let objects = built(&folder);
         let kinds = objects.iter().map(|object| &object["kind"]);
         assert!(kinds.clone().all(|kind| kind != "APIService"), "{folder}");
     }
@@ -1959,7 +1844,7 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
             code::METRICS_PROVIDER_VERSION,
         ),
     ] {
-        let objects = built(&format!("deploy/api-service/{folder}")).unwrap();
+        let objects = built(&format!("deploy/api-service/{folder}"));
         let [object] = &objects[..] else {
             panic!("{objects:?}");
         };
@@ -1979,7 +1864,6 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
     }
 }
 
-#[test]
 fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
     use evenkeel_core::scaling::signal::{Signal, Target};
     use evenkeel_kubernetes::autoscaler::Autoscaler;
@@ -2006,7 +1890,6 @@ fn block(page: &str, part: &str) -> String {
     block.split_once('\n').unwrap().1.to_owned()
 }
 
-#[test]
 fn the_alert_rules_are_made_a_prometheus_rule_as_the_page_says() {
     let command = block("docs/howto/prometheus.md", "kind: PrometheusRule");
     let made = command.trim_end().strip_suffix("| kubectl apply -f -");
@@ -2023,7 +1906,6 @@ fn the_alert_rules_are_made_a_prometheus_rule_as_the_page_says() {
     assert_eq!(rule["spec"], alerts);
 }
 
-#[test]
 fn the_scrape_jobs_of_the_page_bring_what_the_alert_rules_ask_for() {
     let objects = base();
     let jobs: Value =
@@ -2053,7 +1935,6 @@ fn the_scrape_jobs_of_the_page_bring_what_the_alert_rules_ask_for() {
     assert!(jobs[1]["authorization"].is_null() && jobs[1]["scheme"].is_null());
 }
 
-#[test]
 fn the_scrape_job_of_the_page_finds_the_agents_and_says_itself_which_node_one_is_on() {
     let jobs: Value = serde_saphyr::from_str(&block(
         "docs/howto/disk-io.md",
@@ -2079,7 +1960,6 @@ fn the_scrape_job_of_the_page_finds_the_agents_and_says_itself_which_node_one_is
 
 /// kustomize deletes nothing in the cluster, so that the objects that the component leaves out are to be
 /// deleted by whoever comes from the base.
-#[test]
 fn what_cert_manager_makes_superfluous_is_listed_for_deletion() {
     let component = &documents("deploy/components/cert-manager/kustomization.yaml")[0];
     let patches = component["patches"].as_array().unwrap();
@@ -2105,3 +1985,72 @@ fn what_cert_manager_makes_superfluous_is_listed_for_deletion() {
     }
     assert!(listed >= 12, "{listed}");
 }
+
+crate::support::trial::suite!(
+    [Requirement::Program("kubectl")] => [
+        open_metrics_ask_nobody_and_need_no_right_to,
+        the_service_monitor_follows_the_other_components,
+        the_signers_guard_follows_the_namespace_and_lets_its_secrets_through,
+        the_write_guard_follows_the_namespace,
+        every_overlay_builds,
+        the_top_folder_installs_the_base,
+        with_cert_manager_evenkeel_has_no_right_to_secrets,
+        with_cert_manager_the_configured_files_are_mounted,
+        with_cert_manager_the_certificate_carries_the_names_that_are_called,
+        the_narrowed_webhook_still_leaves_out_the_excluded_namespaces,
+        the_second_scheduler_serves_the_name_that_admission_sets,
+        external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there,
+        the_metrics_provider_brings_its_rights_its_ports_and_its_switch,
+        the_reader_of_series_may_ask_every_question,
+        custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes,
+        taints_are_set_only_with_their_component,
+        the_guards_look_at_pods_whichever_components_there_are,
+        pods_are_given_costs_of_deletion_only_with_their_component,
+        pods_are_taken_out_of_traffic_only_with_their_component,
+        the_agent_of_a_node_reaches_three_of_its_files_and_has_no_capability,
+        agents_have_the_rights_that_they_use_and_nobody_more_for_them,
+        agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas,
+        pods_are_resized_only_with_their_component,
+        jobs_of_external_algorithms_are_run_only_with_their_component,
+        the_rights_to_put_back_outlive_the_rest,
+        pods_keep_to_nodes_that_the_image_is_built_for,
+        external_checks_are_asked_only_with_their_component_by_an_account_without_rights,
+        every_policy_that_bounds_what_goes_out_lets_dns_through_on_any_port,
+        no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel,
+    ],
+    [] => [
+        the_webhook_leads_to_the_path_and_port_that_are_served,
+        the_webhook_can_stop_no_pod,
+        the_scheduler_calls_the_paths_that_are_served,
+        the_unfilled_scheduler_configuration_is_no_valid_one,
+        both_scheduler_configurations_differ_only_in_where_the_scheduler_runs,
+        the_containers_ports_are_those_of_the_configuration,
+        kubelet_probes_the_paths_that_are_served,
+        prometheus_shows_its_token_to_a_server_that_it_knows,
+        the_parts_of_the_end_add_up_to_less_than_the_grace_period,
+        pods_have_no_privileges,
+        the_image_is_of_this_version,
+        the_configuration_is_where_the_service_looks_for_it,
+        the_configuration_is_accepted_and_names_the_objects_that_are_installed,
+        the_kinds_that_are_installed_are_those_of_the_code,
+        granted_is_what_the_code_calls_and_nothing_else,
+        replicas_may_read_one_secret_and_change_no_webhook_configuration,
+        the_grants_of_the_version_before_are_taken_back,
+        no_service_leads_to_the_signer_but_the_one_for_metrics,
+        the_clean_up_runs_by_an_account_that_can_only_put_back,
+        the_clean_up_is_called_as_the_program_takes_it_and_obeys_the_kill_switch,
+        writes_are_narrowed_to_what_is_written,
+        writes_of_own_kinds_are_narrowed_wherever_they_are_granted,
+        an_admin_of_a_namespace_may_let_others_make_portraits,
+        every_selector_finds_the_pods,
+        the_network_policy_admits_callers_that_no_selector_matches,
+        a_record_of_a_resize_is_guarded_wherever_one_can_be_written,
+        both_guards_have_one_rule_of_what_is_put_back,
+        the_guards_know_the_keys_of_taints,
+        the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of,
+        the_alert_rules_are_made_a_prometheus_rule_as_the_page_says,
+        the_scrape_jobs_of_the_page_bring_what_the_alert_rules_ask_for,
+        the_scrape_job_of_the_page_finds_the_agents_and_says_itself_which_node_one_is_on,
+        what_cert_manager_makes_superfluous_is_listed_for_deletion,
+    ],
+);

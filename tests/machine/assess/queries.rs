@@ -58,7 +58,6 @@ async fn plant(client: &Client) -> load::Prometheus {
     load::Prometheus::start(("shop", "Deployment/web"), clock, |_| 1.5).await
 }
 
-#[test]
 fn hpas_of_keda_and_loads_by_query_are_replayed() {
     with_server(async |server, client| {
         let prometheus = plant(client).await;
@@ -114,3 +113,9 @@ fn hpas_of_keda_and_loads_by_query_are_replayed() {
         assert!(told.contains("shop/alone: KEDA has made no HPA"), "{told}");
     });
 }
+
+crate::support::trial::suite!(
+    [] => [
+        hpas_of_keda_and_loads_by_query_are_replayed,
+    ],
+);

@@ -1,6 +1,6 @@
 //! The default queries against a real Prometheus that scrapes node_exporter, cAdvisor and
 //! kube-state-metrics as the usual charts label them, played by an exporter whose figures are
-//! known. Where there is no `prometheus` on the PATH the test says that it is ignored.
+//! known.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -183,13 +183,9 @@ fn true_pod(round: &Round, name: &str, network: Option<f64>) -> Result<(), Strin
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_default_queries_measure_a_real_prometheus() {
     let (address, exporter) = exporter::start().await;
-    let Some(prometheus) = Prometheus::start(&configuration(address)) else {
-        println!("ignored: no `prometheus` on the PATH");
-        return;
-    };
+    let prometheus = Prometheus::start(&configuration(address));
     a_stranger_makes_no_node_idle(&prometheus).await;
     let source = source(&prometheus, r#"job!="tenant""#);
     let round = until(&source, &prometheus, true_figures).await;
@@ -527,3 +523,9 @@ async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round
             .any(|labels| labels.get("nodename").is_some_and(|n| n == "Node-1"))
     );
 }
+
+crate::support::trial::suite!(
+    async [crate::support::trial::Requirement::Program("prometheus")] => [
+        the_default_queries_measure_a_real_prometheus,
+    ],
+);

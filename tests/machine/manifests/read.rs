@@ -1,7 +1,6 @@
 //! Reads manifests: files as they stand, and folders as kustomize builds them.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -51,8 +50,8 @@ pub(crate) fn overlays() -> Vec<String> {
 }
 
 /// The objects that `kubectl apply -k` would send for somebody's overlay of the base with
-/// `components`; none where there is no kubectl.
-pub(crate) fn combined(components: &[String]) -> Option<Vec<Value>> {
+/// `components`.
+pub(crate) fn combined(components: &[String]) -> Vec<Value> {
     let overlay = tempfile::tempdir().unwrap();
     let base = [String::from("deploy/base")];
     let text = format!(
@@ -66,30 +65,25 @@ pub(crate) fn combined(components: &[String]) -> Option<Vec<Value>> {
 }
 
 /// The objects that `kubectl apply -k` would send for somebody's overlay that puts `folder` into
-/// `namespace`; none where there is no kubectl.
-pub(crate) fn built_in(folder: &str, namespace: &str) -> Option<Vec<Value>> {
+/// `namespace`.
+pub(crate) fn built_in(folder: &str, namespace: &str) -> Vec<Value> {
     let overlay = tempfile::tempdir().unwrap();
     moved(overlay.path(), folder, namespace);
     built(overlay.path().to_str().unwrap())
 }
 
-/// The objects that `kubectl apply -k` would send; none where there is no kubectl.
-pub(crate) fn built(folder: &str) -> Option<Vec<Value>> {
-    let command = Command::new("kubectl")
+/// The objects that `kubectl apply -k` would send.
+pub(crate) fn built(folder: &str) -> Vec<Value> {
+    let output = Command::new("kubectl")
         .args(["kustomize", folder])
         .current_dir(root())
-        .output();
-    let Ok(output) = command else {
-        // Past the capture of the test runner, which would swallow it.
-        let note = format!("ignored: {folder} is not built, there is no kubectl\n");
-        std::io::stderr().write_all(note.as_bytes()).unwrap();
-        return None;
-    };
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{folder}: {errors}");
     assert!(!errors.contains("Warning"), "{folder}: {errors}");
     let built = String::from_utf8(output.stdout).unwrap();
-    Some(serde_saphyr::from_multiple(&built).unwrap())
+    serde_saphyr::from_multiple(&built).unwrap()
 }
 
 /// The one object of that kind and name.

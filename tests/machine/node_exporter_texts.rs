@@ -1,6 +1,5 @@
 //! The built-in queries on generated texts of node_exporter whose true load is known: huge pages, SR-IOV, bonds,
 //! names of all kinds, interfaces that repeat others, series that are missing. A real Prometheus evaluates them.
-//! Where there is no `prometheus` or `promtool` on the PATH the test says that it is ignored.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -503,13 +502,9 @@ async fn round(prometheus: &Prometheus) -> Round {
     }
 }
 
-#[tokio::test]
 async fn what_is_measured_is_the_true_load_whatever_the_interfaces_and_pools() {
     let nodes: Vec<Node> = (0..NODES).map(Node::generate).collect();
-    let Some(prometheus) = Prometheus::with_past(&text(&nodes)) else {
-        println!("ignored: no `prometheus` or no `promtool` on the PATH");
-        return;
-    };
+    let prometheus = Prometheus::with_past(&text(&nodes));
     let round = round(&prometheus).await;
     let mut wrong = Vec::new();
     for node in &nodes {
@@ -561,3 +556,10 @@ fn is_near(found: Option<Amount>, truth: Option<f64>) -> bool {
         (found, truth) => found.is_none() && truth.is_none(),
     }
 }
+
+crate::support::trial::suite!(
+    async [
+        crate::support::trial::Requirement::Program("prometheus"),
+        crate::support::trial::Requirement::Program("promtool"),
+    ] => [what_is_measured_is_the_true_load_whatever_the_interfaces_and_pools]
+);

@@ -1,11 +1,9 @@
 //! The built-in queries, the probe of the self-check and the alert rule on kube-state-metrics, evaluated by
-//! promtool on what real exporters show: every metric and label that they name has to be there. Where
-//! there is no `promtool` on the PATH the test says that it is ignored.
+//! promtool on what real exporters show: every metric and label that they name has to be there.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -150,7 +148,6 @@ fn expected(name: &str) -> Option<u64> {
     }
 }
 
-#[tokio::test]
 async fn every_metric_and_label_that_is_asked_for_is_what_real_exporters_show() {
     let mut queries = queries().await;
     assert_eq!(queries.len(), 15, "{queries:?}");
@@ -177,20 +174,21 @@ async fn every_metric_and_label_that_is_asked_for_is_what_real_exporters_show() 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tests.yaml");
     std::fs::write(&file, tests.to_string()).unwrap();
-    let ran = Command::new("promtool")
+    let output = Command::new("promtool")
         .args(["test", "rules"])
         .arg(&file)
-        .output();
-    match ran {
-        Ok(output) => assert!(
-            output.status.success(),
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        ),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("ignored: no `promtool` on the PATH");
-        }
-        Err(error) => panic!("promtool does not start: {error}"),
-    }
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
+
+crate::support::trial::suite!(
+    async [crate::support::trial::Requirement::Program("promtool")] => [
+        every_metric_and_label_that_is_asked_for_is_what_real_exporters_show,
+    ],
+);

@@ -1,0 +1,121 @@
+//! Tests that say what they need of the machine. Where something is missing, the test is reported as ignored
+//! with the reason. The order is shuffled by a seed, so that no test comes to depend on another.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+/// The seed of the order; a random one where it is not set.
+const SEED: &str = "EVENKEEL_TEST_SEED";
+
+/// Something that not every machine has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Requirement {
+    /// A program on the PATH.
+    Program(&'static str),
+    /// A condition; an error is the reason for which it does not hold.
+    Condition(fn() -> Result<(), String>),
+}
+
+impl Requirement {
+    fn check(self) -> Result<(), String> {
+        match self {
+            Self::Condition(holds) => holds(),
+            Self::Program(name) => {
+                let folders = variable("PATH").unwrap_or_default();
+                let found = std::env::split_paths(&folders).any(|path| path.join(name).is_file());
+                found
+                    .then_some(())
+                    .ok_or_else(|| format!("no `{name}` on the PATH"))
+            }
+        }
+    }
+}
+
+/// The value of an environment variable that is not empty.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the one place where tests learn what the machine has"
+)]
+pub(crate) fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A test that runs where the machine has all that it needs. `name` begins with the crate, which is cut off.
+pub(crate) fn trial(name: &'static str, requirements: &'static [Requirement], test: fn()) -> Trial {
+    let name = name.split_once("::").map_or(name, |(_, name)| name);
+    Trial::ignorable_test(name, move || {
+        for requirement in requirements {
+            if let Err(reason) = requirement.check() {
+                return Ok(Completion::ignored_with(reason));
+            }
+        }
+        let _named = NameOnPanic(name);
+        test();
+        Ok(Completion::Completed)
+    })
+}
+
+/// Says after the message of a panic, which names no test, where it belongs.
+struct NameOnPanic(&'static str);
+
+impl Drop for NameOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tell(&format!("the test {} failed", self.0));
+        }
+    }
+}
+
+/// Runs the tests in an order that the seed decides, which is printed.
+pub(crate) fn run(arguments: &Arguments, mut trials: Vec<Trial>) -> ExitCode {
+    let seed = match variable(SEED) {
+        Some(text) => text
+            .to_str()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_else(|| panic!("{SEED} is a number, not {}", text.display())),
+        None => RandomState::new().build_hasher().finish(),
+    };
+    trials.sort_by_cached_key(|trial| {
+        let mut hasher = DefaultHasher::new();
+        (seed, trial.name()).hash(&mut hasher);
+        hasher.finish()
+    });
+    if !arguments.list {
+        tell(&format!("shuffled; {SEED}={seed} gives this order again"));
+    }
+    libtest_mimic::run(arguments, trials).exit_code()
+}
+
+fn tell(line: &str) {
+    // A runner that is gone reads no line.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Makes `suite()` of a module: its tests, each group after what it needs. `async` comes first where the tests are.
+macro_rules! suite {
+    (@ $($requirements:expr, $test:ident, $run:expr;)*) => {
+        /// The tests of this module.
+        pub(crate) fn suite() -> Vec<libtest_mimic::Trial> {
+            vec![$($crate::support::trial::trial(
+                concat!(module_path!(), "::", stringify!($test)),
+                &$requirements,
+                $run,
+            )),*]
+        }
+    };
+    (async $requirements:expr => [$($test:ident),* $(,)?] $(,)?) => {
+        $crate::support::trial::suite!(@ $($requirements, $test, || {
+            let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+            runtime.block_on($test());
+        };)*);
+    };
+    ($($requirements:expr => [$($test:ident),* $(,)?]),* $(,)?) => {
+        $crate::support::trial::suite!(@ $($($requirements, $test, $test;)*)*);
+    };
+}
+
+pub(crate) use suite;
