@@ -99,11 +99,10 @@ enum Mode {
 }
 
 impl Mode {
-    /// Those first that are held to the line.
-    const ALL: [Self; 7] = [
-        Self::Plain,
-        Self::Whole,
-        Self::WithoutNotices,
+    /// Without Evenkeel, and what users can have.
+    const COMPARED: [Self; 3] = [Self::Plain, Self::Whole, Self::WithoutNotices];
+    /// With single mechanisms.
+    const REDUCED: [Self; 4] = [
         Self::Uncounted,
         Self::LeadAlone,
         Self::GuessAlone,
@@ -112,11 +111,6 @@ impl Mode {
 
     const fn has_notices(self) -> bool {
         matches!(self, Self::NoticesAlone | Self::Whole)
-    }
-
-    /// True where nothing is taken away that users can have.
-    const fn is_shipped(self) -> bool {
-        matches!(self, Self::WithoutNotices | Self::Whole)
     }
 
     /// What somebody between the two leaves, where there has to be somebody.
@@ -249,34 +243,49 @@ fn bursts_of_every_shape_stay_below_the_line() {
         let mut evenkeel = None;
         let mut plain = Vec::new();
         volumes::create_class(&plane.client).await;
-        for mode in Mode::ALL {
-            for (number, shape) in SHAPES.iter().enumerate() {
+        for mode in Mode::COMPARED {
+            for shape in &SHAPES {
                 set_up(&world, shape).await;
                 if mode != Mode::Plain && evenkeel.is_none() {
                     evenkeel = Some(world.serve_bursts().await);
                 }
-                let namespace = format!("shape-{number}-{mode:?}").to_lowercase();
-                let found = run(&world, shape, mode, &namespace).await;
-                tell(shape, mode, &found);
-                if mode == Mode::Plain {
-                    plain.push(found);
-                } else if mode.is_shipped() {
-                    let name = shape.name;
-                    // Where other plugins outvote the scores and nobody tells the choice, how full a node becomes
-                    // hangs on how fast bindings are seen.
-                    let is_outvoted = matches!(shape.special, Special::Affinity | Special::Spread);
-                    let most = if mode.has_notices() || !is_outvoted {
-                        LINE
-                    } else {
-                        plain[number].fullest
-                    };
-                    assert!(found.fullest < most, "{name}: {}", found.fullest);
-                    assert!(found.spread < plain[number].spread, "{name}");
-                }
+                plain.push(run(&world, shape, mode).await);
             }
+        }
+        let shipped = plain.split_off(SHAPES.len());
+        let modes = Mode::COMPARED.iter().skip(1);
+        let runs = modes.flat_map(|mode| SHAPES.iter().zip(&plain).map(move |run| (mode, run)));
+        for ((mode, (shape, plain)), found) in runs.zip(&shipped) {
+            // Where other plugins outvote the scores and nobody tells the choice, how full a node becomes
+            // hangs on how fast bindings are seen.
+            let is_outvoted = matches!(shape.special, Special::Affinity | Special::Spread);
+            let most = if mode.has_notices() || !is_outvoted {
+                LINE
+            } else {
+                plain.fullest
+            };
+            let name = shape.name;
+            assert!(found.fullest < most, "{name}: {}", found.fullest);
+            assert!(found.spread < plain.spread, "{name}");
         }
         assert!(plain.iter().any(|found| found.fullest >= LINE));
         evenkeel.expect("it runs").assert_within_rights();
+    });
+}
+
+/// How full nodes become then is told, and judged by whoever reads it.
+fn bursts_of_every_shape_are_bound_whichever_mechanism_is_taken_away() {
+    with_control_plane(async |plane| {
+        let world = World::new(plane, NODES, Patience::Ample).await;
+        volumes::create_class(&plane.client).await;
+        let evenkeel = world.serve_bursts().await;
+        for mode in Mode::REDUCED {
+            for shape in &SHAPES {
+                set_up(&world, shape).await;
+                run(&world, shape, mode).await;
+            }
+        }
+        evenkeel.assert_within_rights();
     });
 }
 
@@ -302,8 +311,10 @@ async fn set_up(world: &World<'_>, shape: &Shape) {
     }
 }
 
-async fn run(world: &World<'_>, shape: &Shape, mode: Mode, namespace: &str) -> Outcome {
+async fn run(world: &World<'_>, shape: &Shape, mode: Mode) -> Outcome {
     let client = &world.plane.client;
+    let name = shape.name.replace(' ', "-");
+    let namespace = &format!("{name}-{}-{mode:?}", shape.pods).to_lowercase();
     world.plane.stop_scheduler();
     objects::create_namespace(client, namespace, &OPTED_IN).await;
     if mode != Mode::Plain {
@@ -328,6 +339,7 @@ async fn run(world: &World<'_>, shape: &Shape, mode: Mode, namespace: &str) -> O
     let outcome = Outcome::of(world, shape, &found, seconds).await;
     drop(between);
     clear::delete_pods(client, namespace).await;
+    tell(shape, mode, &outcome);
     outcome
 }
 
@@ -410,4 +422,5 @@ async fn await_bound(client: &Client, namespace: &str, shape: &Shape) -> Vec<f64
 
 crate::support::trial::suite!(super::world::NEEDS => [
     bursts_of_every_shape_stay_below_the_line,
+    bursts_of_every_shape_are_bound_whichever_mechanism_is_taken_away,
 ]);

@@ -64,7 +64,7 @@ struct Ports {
 }
 
 /// The longest that one test may take, so that one that hangs ends as a failure.
-const LIMIT: Duration = Duration::from_mins(15);
+const LIMIT: Duration = Duration::from_mins(20);
 
 static SHARED: Mutex<Option<Arc<ControlPlane>>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
