@@ -31,6 +31,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
+use evenkeel_kubernetes::plan::opt_in_notice::UnnoticedObject;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::workload::Workload;
@@ -287,6 +288,20 @@ impl Store {
 
     pub(super) fn has_opted_in(&self, namespace: &str) -> bool {
         self.opted(namespace) == Opted::In
+    }
+
+    /// True for a namespace that is known and has not opted in.
+    pub(super) fn is_opted_out(&self, namespace: &str) -> bool {
+        self.opted(namespace) == Opted::Out
+    }
+
+    /// The objects of namespaces that have not opted in whose status has still to say so.
+    pub(super) fn unnoticed(&self) -> Vec<UnnoticedObject> {
+        let (crons, ihpas) = (self.crons.unnoticed(), self.ihpas.unnoticed());
+        crons
+            .chain(ihpas)
+            .chain(self.portraits.unnoticed())
+            .collect()
     }
 
     fn opted(&self, namespace: &str) -> Opted {

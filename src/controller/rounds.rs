@@ -25,10 +25,11 @@ use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::extender::judgement::Call;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::opt_in_notice::NoticeMemory;
 use evenkeel_kubernetes::plan::overload::Tainting;
 use evenkeel_kubernetes::plan::scaling::Settings as ScalingSettings;
 use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
-use evenkeel_kubernetes::plan::{Write, mirror, wake};
+use evenkeel_kubernetes::plan::{Write, mirror, opt_in_notice, wake};
 
 /// The time between two rounds: a woken Pod waits no longer than this for its headroom to be seen.
 const ROUND: SignedDuration = SignedDuration::from_secs(1);
@@ -67,6 +68,7 @@ struct Memory {
     tainting: Tainting,
     scale_in: scale_in::Memory,
     profiles: profiles::Memory,
+    notices: NoticeMemory,
 }
 
 impl Rounds {
@@ -127,6 +129,7 @@ impl Rounds {
             tainting,
             scale_in,
             profiles,
+            notices,
         } = memory;
         let failed = self.queue.take_failed();
         if failed.iter().any(|object| object.is(Kind::Node)) {
@@ -138,6 +141,8 @@ impl Rounds {
         self.put_all(taints);
         self.follow_profiles(profiles, now).await;
         self.give_costs(scale_in, failed, now).await;
+        let unnoticed = self.cluster.unnoticed_objects();
+        self.put_all(opt_in_notice::plan(&unnoticed, notices, now));
         self.tell(now);
     }
 

@@ -14,6 +14,7 @@ mod floor;
 mod gate;
 mod ihpa;
 mod models;
+mod opt_in;
 mod overload;
 mod processes;
 mod scale_in;

@@ -179,13 +179,14 @@ impl Meta {
         self.owner_references.iter().find(|owner| owner.controller)
     }
 
-    /// What identifies an object, and what owns and controls it.
+    /// What identifies an object and its version, and what owns and controls it.
     #[must_use]
     pub fn outline(&self) -> Self {
         Self {
             name: self.name.clone(),
             namespace: self.namespace.clone(),
             uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
             owner_references: self.controller().cloned().into_iter().collect(),
             ..Self::default()
         }

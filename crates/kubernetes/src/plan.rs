@@ -17,6 +17,7 @@ pub mod key_rotation;
 pub mod lanes;
 pub mod mirror;
 pub mod online_condition;
+pub mod opt_in_notice;
 pub mod overload;
 pub mod replica_profile;
 pub mod resize;

@@ -8,9 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use evenkeel_kubernetes::condition::Condition;
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_kubernetes::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
 
 use super::keys::keys_of;
 
@@ -23,6 +27,9 @@ pub(super) trait Checked: Debug + Sized {
     fn object(&self) -> &Arc<Self::Object>;
     /// What is kept of an object that nobody follows.
     fn outline(object: &Self::Object) -> Self::Object;
+    fn metadata(object: &Self::Object) -> &Meta;
+    fn conditions(object: &Self::Object) -> &[Condition];
+    const KIND: Kind;
 }
 
 impl Checked for CheckedCronHpa {
@@ -42,6 +49,17 @@ impl Checked for CheckedCronHpa {
             ..CronHpa::default()
         }
     }
+
+    fn metadata(cron: &CronHpa) -> &Meta {
+        &cron.metadata
+    }
+
+    fn conditions(cron: &CronHpa) -> &[Condition] {
+        let status = cron.status.as_ref();
+        status.map_or(&[], |status| &status.conditions)
+    }
+
+    const KIND: Kind = Kind::CronHpa;
 }
 
 impl Checked for CheckedIhpa {
@@ -61,6 +79,17 @@ impl Checked for CheckedIhpa {
             ..Ihpa::default()
         }
     }
+
+    fn metadata(ihpa: &Ihpa) -> &Meta {
+        &ihpa.metadata
+    }
+
+    fn conditions(ihpa: &Ihpa) -> &[Condition] {
+        let status = ihpa.status.as_ref();
+        status.map_or(&[], |status| &status.conditions)
+    }
+
+    const KIND: Kind = Kind::Ihpa;
 }
 
 impl Checked for CheckedHorizontalPortrait {
@@ -77,6 +106,17 @@ impl Checked for CheckedHorizontalPortrait {
     fn outline(portrait: &HorizontalPortrait) -> HorizontalPortrait {
         portrait.outline()
     }
+
+    fn metadata(portrait: &HorizontalPortrait) -> &Meta {
+        &portrait.metadata
+    }
+
+    fn conditions(portrait: &HorizontalPortrait) -> &[Condition] {
+        let status = portrait.status.as_ref();
+        status.map_or(&[], |status| &status.conditions)
+    }
+
+    const KIND: Kind = Kind::HorizontalPortrait;
 }
 
 /// The objects of one kind by namespace and name.
@@ -109,8 +149,11 @@ pub(super) enum Opted {
 enum Known<C: Checked> {
     /// One of a namespace that has not been seen yet.
     Unread(Arc<C::Object>),
-    /// One that nobody follows.
-    Outline(Arc<C::Object>),
+    /// One that nobody follows, and whether its status has still to say so.
+    Outline {
+        object: Arc<C::Object>,
+        lacks_notice: bool,
+    },
     Checked(Arc<C>),
 }
 
@@ -118,11 +161,14 @@ impl<C: Checked> Known<C> {
     fn new(object: &Arc<C::Object>, before: Option<&Self>, opted: Opted) -> Self {
         let before = match before {
             Some(Self::Checked(before)) => Some(&**before),
-            Some(Self::Unread(_) | Self::Outline(_)) | None => None,
+            Some(Self::Unread(_) | Self::Outline { .. }) | None => None,
         };
         match opted {
             Opted::In => Self::Checked(Arc::new(C::check(Arc::clone(object), before))),
-            Opted::Out => Self::Outline(Arc::new(C::outline(object))),
+            Opted::Out => Self::Outline {
+                object: Arc::new(C::outline(object)),
+                lacks_notice: lacks_notice(C::KIND, C::conditions(object)),
+            },
             Opted::Unknown => Self::Unread(Arc::clone(object)),
         }
     }
@@ -130,7 +176,7 @@ impl<C: Checked> Known<C> {
     fn checked(&self) -> Option<&Arc<C>> {
         match self {
             Self::Checked(checked) => Some(checked),
-            Self::Unread(_) | Self::Outline(_) => None,
+            Self::Unread(_) | Self::Outline { .. } => None,
         }
     }
 }
@@ -146,7 +192,7 @@ impl<C: Checked> CheckedObjects<C> {
     pub(super) fn check(&mut self, namespace: &str, opted: Opted) {
         for (_, known) in self.known.range_mut(keys_of(namespace)) {
             let object = match known {
-                Known::Outline(_) => {
+                Known::Outline { .. } => {
                     self.is_unlisted |= opted == Opted::In;
                     continue;
                 }
@@ -165,8 +211,22 @@ impl<C: Checked> CheckedObjects<C> {
     /// The outlines of those that nobody follows.
     pub(super) fn outlines(&self) -> impl Iterator<Item = &Arc<C::Object>> {
         self.known.values().filter_map(|known| match known {
-            Known::Outline(object) => Some(object),
+            Known::Outline { object, .. } => Some(object),
             Known::Unread(_) | Known::Checked(_) => None,
+        })
+    }
+
+    /// Those that nobody follows and whose status has still to say so.
+    pub(super) fn unnoticed(&self) -> impl Iterator<Item = UnnoticedObject> {
+        self.known.values().filter_map(|known| match known {
+            Known::Outline {
+                object,
+                lacks_notice: true,
+            } => Some(UnnoticedObject {
+                kind: C::KIND,
+                metadata: C::metadata(object).clone(),
+            }),
+            _ => None,
         })
     }
 
@@ -247,5 +307,23 @@ mod tests {
         assert_eq!(named(&crons), ["a"]);
         crons.check("shop", Opted::Out);
         assert_eq!((named(&crons).len(), outlines(&crons)), (0, vec![0]));
+    }
+
+    /// The harm: an object of a namespace that had not opted in stayed without any status.
+    #[test]
+    fn an_object_that_nobody_follows_is_unnoticed_until_its_status_says_why() {
+        let mut crons = CheckedObjects::<CheckedCronHpa>::default();
+        let (key, object) = cron("a");
+        let unnoticed = |crons: &CheckedObjects<CheckedCronHpa>| crons.unnoticed().count();
+        for (opted, count) in [(Opted::Unknown, 0), (Opted::In, 0), (Opted::Out, 1)] {
+            crons.apply(key.clone(), &object, opted);
+            assert_eq!(unnoticed(&crons), count, "{opted:?}");
+        }
+        let mut told = CronHpa::clone(&object);
+        let status = json!({"conditions": [{"type": "Ready", "status": "False",
+            "reason": "NotOptedIn", "message": "", "lastTransitionTime": "2026-11-22T08:00:00Z"}]});
+        told.status = serde_json::from_value(status).unwrap();
+        crons.apply(key, &Arc::new(told), Opted::Out);
+        assert_eq!(unnoticed(&crons), 0);
     }
 }

@@ -8,6 +8,7 @@ use crate::cluster::autoscaling::{
     PortraitObjects, ScalingObject, ScalingView, Store, WorkloadKey, WorkloadPods,
 };
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
 use evenkeel_kubernetes::series_query::WorkloadReference;
 
 impl ClusterState {
@@ -95,6 +96,25 @@ impl ClusterState {
     #[must_use]
     pub fn external_portraits(&self) -> Option<PortraitObjects> {
         self.scaling().portrait_objects()
+    }
+
+    /// The objects of Evenkeel's own kinds in namespaces that have not opted in whose status has still to say so.
+    #[must_use]
+    pub fn unnoticed_objects(&self) -> Vec<UnnoticedObject> {
+        let profiles = self.profiles().all();
+        let scaling = self.scaling();
+        let mut found = scaling.unnoticed();
+        for profile in profiles {
+            let object = &profile.object;
+            let status = object.status.as_ref();
+            let conditions = status.map_or(&[][..], |status| &status.conditions);
+            let kind = Kind::ReplicaProfile;
+            if scaling.is_opted_out(object.namespace()) && lacks_notice(kind, conditions) {
+                let metadata = object.metadata.outline();
+                found.push(UnnoticedObject { kind, metadata });
+            }
+        }
+        found
     }
 
     pub(super) fn scaling(&self) -> MutexGuard<'_, Store> {

@@ -99,6 +99,9 @@ pub struct CronStatus {
 }
 
 impl CronHpaStatus {
+    /// The condition that the crons are followed.
+    pub(crate) const READY: &str = "Ready";
+
     /// The state that it holds of the rules.
     #[must_use]
     pub fn state(&self) -> CronState {

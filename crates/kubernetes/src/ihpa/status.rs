@@ -34,6 +34,11 @@ pub struct IhpaStatus {
     pub conditions: Vec<Condition>,
 }
 
+impl IhpaStatus {
+    /// The condition that the replicas of the workload follow the portraits.
+    pub(crate) const SCALING_ACTIVE: &str = "ScalingActive";
+}
+
 /// Replicas by the states of their Pods.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -7,13 +7,14 @@ use serde_json::json;
 
 use super::observed::Observed;
 use crate::horizontal_portrait::{
-    CheckedHorizontalPortrait, HorizontalPortraitSpec, portrait_name,
+    CheckedHorizontalPortrait, HorizontalPortrait, HorizontalPortraitSpec, portrait_name,
 };
 use crate::ihpa::{CheckedIhpa, Ihpa, Source};
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 use crate::plan::conditional::ConditionalPatch;
+use crate::plan::opt_in_notice::NOT_OPTED_IN;
 use crate::plan::{Operation, Purpose, Write};
 
 /// Makes those that are missing, and keeps in line those that belong to their autoscaler.
@@ -36,7 +37,24 @@ pub(super) fn plan(observed: &Observed<'_>) -> Vec<Write> {
             writes.extend(write);
         }
     }
+    writes.extend(
+        observed
+            .portraits
+            .iter()
+            .filter_map(|one| without_notice(one)),
+    );
     writes
+}
+
+/// The status without the condition that the namespace had not opted in: nothing else replaces it where no job runs.
+fn without_notice(portrait: &CheckedHorizontalPortrait) -> Option<Write> {
+    let HorizontalPortrait {
+        metadata, status, ..
+    } = &*portrait.object;
+    let before = status.as_ref()?;
+    let mut after = before.clone();
+    after.conditions.retain(|one| one.reason != NOT_OPTED_IN);
+    Write::status(Kind::HorizontalPortrait, metadata, Some(before), &after)
 }
 
 /// Whose word a HorizontalPortrait is.

@@ -523,3 +523,35 @@ fn a_namespace_names_its_portraits_that_have_a_job_until_they_have_none() {
     };
     assert_eq!(vouched(&world.observed(), &off), none);
 }
+
+/// The harm: a portrait that no job makes said for ever that its namespace had not opted in.
+#[test]
+fn a_portrait_of_a_namespace_that_has_opted_in_says_otherwise_no_more() {
+    let mut world = World::new();
+    let spec = serde_json::to_value(&world.portraits[0].object.spec).unwrap();
+    let body = json!({"spec": spec, "metadata": {"name": "web-predictive", "namespace": "shop"}});
+    let condition = |kind: &str, status: &str, reason: &str| {
+        json!({"type": kind, "status": status, "reason": reason, "message": "m",
+            "lastTransitionTime": at(1)})
+    };
+    let theirs = condition("Theirs", "True", "Made");
+    let notice = condition("PortraitGenerated", "False", "NotOptedIn");
+    let status = json!({"conditions": [notice, theirs]});
+    world.portraits = vec![created(&body, "p", &status)];
+    let writes = portraits(&world.observed());
+    let [write] = &writes[..] else {
+        panic!("{writes:?}")
+    };
+    let Operation::Merge(body) = &write.operation else {
+        panic!("{write:?}")
+    };
+    assert_eq!(body["status"], json!({"conditions": [theirs]}));
+    let status = json!({"conditions": [theirs]});
+    world.portraits = vec![created(
+        &json!({"spec": spec, "metadata": {"name": "web-predictive",
+        "namespace": "shop"}}),
+        "p",
+        &status,
+    )];
+    assert_eq!(portraits(&world.observed()), []);
+}

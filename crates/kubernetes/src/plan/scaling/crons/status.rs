@@ -8,7 +8,7 @@ use crate::condition::{Condition, settle};
 use crate::cron_hpa::{ActiveCron, CheckedCronHpa, CronHpaStatus, LastRun, NextRun};
 
 /// The condition that the crons are followed.
-pub(super) const READY: &str = "Ready";
+pub(super) const READY: &str = CronHpaStatus::READY;
 /// The condition that something is asked for at present.
 const ACTIVE: &str = "Active";
 

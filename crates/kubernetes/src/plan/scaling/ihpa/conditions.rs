@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::condition::{Condition, ConditionStatus, settle};
 use crate::excerpt::excerpt;
+use crate::ihpa::IhpaStatus;
 use crate::plan::scaling::targets::Resolved;
 use evenkeel_core::scaling::portrait::{Outcome, Unheard};
 use evenkeel_core::scaling::stages::Phase;
@@ -11,7 +12,7 @@ use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{LimitedBy, Mode, Portrayed};
 
 /// The condition that the replicas of the workload follow the portraits.
-pub(super) const SCALING_ACTIVE: &str = "ScalingActive";
+pub(super) const SCALING_ACTIVE: &str = IhpaStatus::SCALING_ACTIVE;
 /// The condition that something keeps the replicas from what the portraits ask for.
 pub(super) const SCALING_LIMITED: &str = "ScalingLimited";
 /// The condition that a staged change is under way.

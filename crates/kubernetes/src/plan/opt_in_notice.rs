@@ -1,0 +1,225 @@
+//! The condition `NotOptedIn` of CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles whose namespace has not opted in:
+//! the main condition of the kind is `False` until it has.
+//!
+//! An object gets the condition once. The plan of the kind replaces it when the namespace opts in. Where another writer
+//! removes it, or where the status cannot be read, the object gets it at most once a minute.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::{Operation, Purpose, Write};
+use crate::annotations::ENABLED;
+use crate::condition::{Condition, ConditionStatus};
+use crate::cron_hpa::CronHpaStatus;
+use crate::horizontal_portrait::PORTRAIT_GENERATED;
+use crate::ihpa::IhpaStatus;
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::object_ref::ObjectRef;
+use crate::replica_profile::ReplicaProfileStatus;
+
+/// The reason of the condition.
+pub const NOT_OPTED_IN: &str = "NotOptedIn";
+
+/// The most objects that get the condition in one round, because anyone may create objects.
+const AT_ONCE: usize = 8;
+
+/// The least time between two writes of the condition of one object.
+const PAUSE: SignedDuration = SignedDuration::from_mins(1);
+
+/// An object that lacks the condition.
+#[derive(Debug, Clone)]
+pub struct UnnoticedObject {
+    pub kind: Kind,
+    pub metadata: Meta,
+}
+
+/// The memory of one round for the next: the objects whose condition was written last, or is still to be.
+#[derive(Debug, Clone, Default)]
+pub struct NoticeMemory(HashMap<ObjectRef, Attempt>);
+
+/// The last write of the condition of one object.
+#[derive(Debug, Clone, Copy)]
+struct Attempt {
+    /// The transition time in the condition. It stays, so that a repeated write changes nothing.
+    since: Timestamp,
+    at: Timestamp,
+}
+
+/// The type of the condition that says whether Evenkeel follows an object of the kind.
+const fn condition_type(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::CronHpa => Some(CronHpaStatus::READY),
+        Kind::Ihpa => Some(IhpaStatus::SCALING_ACTIVE),
+        Kind::HorizontalPortrait => Some(PORTRAIT_GENERATED),
+        Kind::ReplicaProfile => Some(ReplicaProfileStatus::APPLIED),
+        _ => None,
+    }
+}
+
+/// True where an object with these conditions is to get the condition. Generators of others write conditions of
+/// HorizontalPortraits too, and a list with theirs stays as it is.
+#[must_use]
+pub fn lacks_notice(kind: Kind, conditions: &[Condition]) -> bool {
+    let Some(own) = condition_type(kind) else {
+        return false;
+    };
+    let is_told = conditions.iter().any(|one| is_notice(own, one));
+    let is_others =
+        kind == Kind::HorizontalPortrait && conditions.iter().any(|one| one.kind != own);
+    !is_told && !is_others
+}
+
+fn is_notice(own: &str, condition: &Condition) -> bool {
+    condition.kind == own
+        && condition.status == ConditionStatus::False
+        && condition.reason == NOT_OPTED_IN
+}
+
+/// The writes of the condition for some of the objects that lack it.
+#[must_use]
+pub fn plan(lacking: &[UnnoticedObject], memory: &mut NoticeMemory, now: Timestamp) -> Vec<Write> {
+    let objects: HashMap<ObjectRef, &UnnoticedObject> = lacking
+        .iter()
+        .filter_map(|object| Some((target(object)?, object)))
+        .collect();
+    let NoticeMemory(attempts) = memory;
+    let is_recent = |attempt: &Attempt| now.duration_since(attempt.at).abs() < PAUSE;
+    attempts.retain(|target, attempt| objects.contains_key(target) || is_recent(attempt));
+    let mut due: Vec<_> = objects
+        .into_iter()
+        .map(|(target, object)| (attempts.get(&target).copied(), target, object))
+        .filter(|(attempt, ..)| !attempt.as_ref().is_some_and(is_recent))
+        .collect();
+    due.sort_by(|(one, target, _), (other, next, _)| {
+        let at = |attempt: &Option<Attempt>| attempt.map(|attempt| attempt.at);
+        (at(one), target).cmp(&(at(other), next))
+    });
+    due.truncate(AT_ONCE);
+    let write = |(attempt, target, object): (Option<Attempt>, ObjectRef, &_)| {
+        let since = attempt.map_or(now, |attempt| attempt.since);
+        attempts.insert(target.clone(), Attempt { since, at: now });
+        write(target, object, since)
+    };
+    due.into_iter().filter_map(write).collect()
+}
+
+fn target(object: &UnnoticedObject) -> Option<ObjectRef> {
+    let UnnoticedObject { kind, metadata } = object;
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    Some(ObjectRef::in_namespace(*kind, namespace, name).status())
+}
+
+fn write(target: ObjectRef, object: &UnnoticedObject, since: Timestamp) -> Option<Write> {
+    let namespace = target.namespace.as_deref()?;
+    let message = format!(
+        "namespace {namespace} has not opted in: kubectl annotate namespace {namespace} {ENABLED}=true"
+    );
+    let condition = Condition {
+        last_transition_time: since,
+        ..Condition::new(condition_type(object.kind)?, false, NOT_OPTED_IN, message)
+    };
+    let body = json!({
+        "metadata": {"resourceVersion": object.metadata.resource_version},
+        "status": {"conditions": [condition]},
+    });
+    Some(Write::new(
+        Purpose::ScalingStatus,
+        target,
+        Operation::Merge(body),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [(Kind, &str); 4] = [
+        (Kind::CronHpa, "Ready"),
+        (Kind::Ihpa, "ScalingActive"),
+        (Kind::HorizontalPortrait, "PortraitGenerated"),
+        (Kind::ReplicaProfile, "Applied"),
+    ];
+
+    fn object(kind: Kind, name: &str) -> UnnoticedObject {
+        let metadata = json!({"namespace": "shop", "name": name, "resourceVersion": "7"});
+        UnnoticedObject {
+            kind,
+            metadata: serde_json::from_value(metadata).unwrap(),
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn each_kind_gets_its_own_condition_and_then_lacks_it_no_more() {
+        for (kind, own) in KINDS {
+            assert!(lacks_notice(kind, &[]));
+            let mut memory = NoticeMemory::default();
+            let writes = plan(&[object(kind, "web")], &mut memory, at(60));
+            let [write] = &writes[..] else {
+                panic!("{writes:?}")
+            };
+            assert_eq!(write.target.subresource.as_deref(), Some("status"));
+            let Operation::Merge(body) = &write.operation else {
+                panic!("{write:?}")
+            };
+            assert_eq!(body["metadata"], json!({"resourceVersion": "7"}));
+            let message = "namespace shop has not opted in: kubectl annotate namespace shop \
+                 evenkeel.dev/enabled=true";
+            let told = json!({"type": own, "status": "False", "reason": "NotOptedIn",
+                "message": message, "lastTransitionTime": "1970-01-01T00:01:00Z"});
+            assert_eq!(body["status"], json!({"conditions": [told]}));
+            let told: Condition = serde_json::from_value(told).unwrap();
+            assert!(!lacks_notice(kind, std::slice::from_ref(&told)), "once");
+            let other = Condition {
+                reason: "Followed".to_owned(),
+                ..told.clone()
+            };
+            assert!(lacks_notice(kind, std::slice::from_ref(&other)));
+            let foreign = Condition {
+                kind: "Generated".to_owned(),
+                ..other
+            };
+            let replaces = kind != Kind::HorizontalPortrait;
+            assert_eq!(lacks_notice(kind, &[foreign]), replaces);
+        }
+        assert!(!lacks_notice(Kind::Pod, &[]));
+    }
+
+    #[test]
+    fn all_get_their_turn_and_none_more_than_once_a_minute() {
+        let lacking: Vec<_> = (0..30)
+            .map(|number| object(Kind::CronHpa, &format!("c{number}")))
+            .collect();
+        let mut memory = NoticeMemory::default();
+        let mut first: HashMap<ObjectRef, (i64, u64)> = HashMap::new();
+        for second in 0..60 {
+            let writes = plan(&lacking, &mut memory, at(second));
+            assert!(writes.len() <= AT_ONCE);
+            for write in writes {
+                let basis = write.basis();
+                assert_eq!(first.insert(write.target, (second, basis)), None);
+            }
+        }
+        assert_eq!(first.len(), lacking.len());
+        for second in 60..64 {
+            for write in plan(&lacking, &mut memory, at(second)) {
+                let (at, basis) = first[&write.target];
+                assert_eq!((at + 60, basis), (second, write.basis()), "the same write");
+            }
+        }
+        assert!(plan(&[], &mut memory, at(64)).is_empty());
+        assert_eq!(
+            plan(&lacking, &mut memory, at(65)),
+            [],
+            "they got it just now"
+        );
+        plan(&[], &mut memory, at(200));
+        assert!(memory.0.is_empty());
+    }
+}
