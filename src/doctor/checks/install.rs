@@ -10,8 +10,9 @@ use super::wording::{count, named};
 use crate::doctor::registration;
 use crate::doctor::{Finding, Seen};
 
-/// The oldest minor version of Kubernetes 1 that Evenkeel is built for.
+/// The oldest and the newest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;
+const NEWEST_MINOR: u32 = 37;
 
 pub(super) const NAMESPACE: &str = "namespace";
 pub(super) const SERVER: &str = "server-version";
@@ -63,6 +64,14 @@ pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {
             SERVER,
             format!("the API server is Kubernetes {version}"),
             format!("upgrade the control plane to 1.{OLDEST_MINOR} or newer"),
+        ),
+        Some(minor) if minor > NEWEST_MINOR => Finding::warning(
+            SERVER,
+            format!(
+                "the API server is Kubernetes {version}; this Evenkeel is tested with 1.{OLDEST_MINOR} to \
+                 1.{NEWEST_MINOR}"
+            ),
+            "use a newer Evenkeel",
         ),
         _ => Finding::ok(SERVER, format!("the API server is Kubernetes {version}")),
     }])

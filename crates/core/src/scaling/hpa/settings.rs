@@ -47,7 +47,7 @@ impl Default for Settings {
 /// The feature gates of Kubernetes that change what an HPA does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeatureGates {
-    /// `HPAScaleToZero` (alpha): `minReplicas: 0` is allowed, and a target that was scaled to zero
+    /// `HPAScaleToZero` (beta since 1.37): `minReplicas: 0` is allowed, and a target that was scaled to zero
     /// by its HPA is scaled up again by it.
     pub hpa_scale_to_zero: bool,
     /// `HPAConfigurableTolerance` (beta since 1.35): `behavior.*.tolerance` counts.
@@ -59,7 +59,7 @@ pub struct FeatureGates {
 impl Default for FeatureGates {
     fn default() -> Self {
         Self {
-            hpa_scale_to_zero: false,
+            hpa_scale_to_zero: true,
             hpa_configurable_tolerance: true,
             pod_level_resources: true,
         }

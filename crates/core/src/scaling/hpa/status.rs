@@ -69,7 +69,7 @@ pub enum ConditionType {
     ScalingActive,
     /// The count is not what the metrics ask for.
     ScalingLimited,
-    /// The HPA itself has scaled the target to zero (behind the gate `HPAScaleToZero`).
+    /// The HPA itself has scaled the target to zero (gate `HPAScaleToZero`, on since Kubernetes 1.37).
     ScaledToZero,
     /// A type that others have set.
     Other(String),
