@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use super::switch::Writes;
 use evenkeel_core::placement::node_table::NodeSet;
 use evenkeel_core::placement::overload::{Candidate, Overload, Settings as Judging};
-use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_kubernetes::plan::overload::{Context, Settings, TaintedNode, Tainting, clear};
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
@@ -36,10 +35,10 @@ impl OverloadWatch {
         }
     }
 
-    /// Takes a round of measurements, where nodes are tainted at all.
-    pub fn observe(&self, nodes: &NodeSet, round: &UsageSample, now: Timestamp) {
+    /// Takes the newest measurements of the nodes, where nodes are tainted at all.
+    pub fn observe(&self, nodes: &NodeSet, now: Timestamp) {
         if self.settings.effect.is_some() {
-            self.locked().observe(nodes, round, now);
+            self.locked().observe(nodes, now);
         }
     }
 

@@ -55,7 +55,7 @@ pub(super) fn start(
         }
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
-        overload.observe(&cluster.snapshot().nodes, &round.usage, update.at);
+        overload.observe(&cluster.snapshot().nodes, update.at);
         let (remembering, usage) = (cluster.clone(), Arc::clone(&round.usage));
         tokio::task::spawn_blocking(move || remembering.remember_usage(&usage, update.at));
         samples.put(&round, update.at);

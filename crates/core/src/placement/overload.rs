@@ -18,7 +18,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::streak::{Sample, Streak};
 use crate::placement::node_table::NodeSet;
-use crate::placement::usage::UsageSample;
 use crate::units::{Amount, Resource, Resources};
 
 /// The time for which a verdict stands on measurements that have ceased: as long as a last measured load counts.
@@ -103,8 +102,8 @@ impl Overload {
         }
     }
 
-    /// Takes a round of measurements, against the capacities that the nodes have.
-    pub fn observe(&mut self, nodes: &NodeSet, round: &UsageSample, now: Timestamp) {
+    /// Takes the newest measurements of the nodes, against the capacities that they are of.
+    pub fn observe(&mut self, nodes: &NodeSet, now: Timestamp) {
         let Self {
             settings,
             since: _,
@@ -116,7 +115,7 @@ impl Overload {
                 let counts = resource != Resource::Disk || settings.disk;
                 let capacity = node.load.capacity[resource]
                     .filter(|capacity| counts && *capacity > Amount::ZERO);
-                let measured = round.nodes[resource].get(&node.name);
+                let measured = node.detail.measured[resource].as_ref();
                 if let Some((capacity, measured)) = capacity.zip(measured) {
                     let sample = Sample::new(measured, capacity);
                     sample.extend(&mut streaks[resource], settings.max_age, now);

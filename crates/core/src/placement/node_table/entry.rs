@@ -44,12 +44,20 @@ pub(super) struct Moment<'a> {
     pub(super) now: Timestamp,
 }
 
+/// The measured capacity of a node's network.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NetworkSpeed {
+    pub(super) capacity: Amount,
+    /// True where it is of the interfaces of known speed, whose use is told apart.
+    pub(super) is_rated: bool,
+}
+
 /// One node: its object's facts, its measurements, and sums over its Pods.
 #[derive(Debug, Default)]
 pub(super) struct NodeEntry {
     /// `None` while Pods name a node that the API server has not shown.
     pub(super) facts: Option<NodeFacts>,
-    pub(super) measured_network_capacity: Option<Amount>,
+    pub(super) network_speed: Option<NetworkSpeed>,
     measured: Resources<Option<Measurement>>,
     /// Whether each measurement was no longer fresh when it came.
     came_late: Resources<bool>,
@@ -78,7 +86,7 @@ impl NodeEntry {
             self.measured = self.measured.map(|measured| measured.filter(was_there));
             self.io_pressure = self.io_pressure.filter(was_there);
             if before.is_some_and(|before| before.created != facts.created) {
-                self.measured_network_capacity = None;
+                self.network_speed = None;
                 self.forecast = None;
             }
         }
@@ -264,7 +272,7 @@ impl NodeEntry {
         });
         if facts.network_is_default || capacity[Resource::NetworkIo].is_none() {
             let network = &mut capacity[Resource::NetworkIo];
-            *network = self.measured_network_capacity.or(*network);
+            *network = self.network_speed.map(|speed| speed.capacity).or(*network);
         }
         let rise = self.forecast.as_ref().map(|forecast| forecast.rises());
         let rise = rise.unwrap_or_default();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::NodeTable;
-use super::entry::Moment;
+use super::entry::{Moment, NetworkSpeed};
 use crate::placement::usage::UsageSample;
 use crate::units::Resource;
 
@@ -72,13 +72,19 @@ impl NodeTable {
             return;
         };
         let mut measured = self.sample.node(name);
-        if let Some(speed) = self.sample.network_capacity.get(&**name) {
-            node.measured_network_capacity = Some(*speed);
-            // The use of what that is the capacity of, unless a capacity of all interfaces is declared.
-            let rated = self.sample.rated_network.get(&**name).copied();
-            if let Some(rated) = rated.filter(|_| !node.declares_network_capacity()) {
-                measured[Resource::NetworkIo] = Some(rated);
+        let rated = self.sample.rated_network.get(&**name).copied();
+        match self.sample.network_capacity.get(&**name) {
+            Some(capacity) => {
+                node.network_speed = Some(NetworkSpeed {
+                    capacity: *capacity,
+                    is_rated: rated.is_some(),
+                });
+                // The use of what that is the capacity of, unless a capacity of all interfaces is declared.
+                if let Some(rated) = rated.filter(|_| !node.declares_network_capacity()) {
+                    measured[Resource::NetworkIo] = Some(rated);
+                }
             }
+            None => node.keep_network_pair(&mut measured, &self.settings, now),
         }
         node.measure(&measured, &self.settings, now);
         node.measure_io_pressure(self.sample.io_pressure.get(&**name).copied(), now);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::placement::node_table::{self, NodeFacts, NodeTable};
-use crate::placement::usage::Measurement;
+use crate::placement::usage::{Measurement, UsageSample};
 use crate::units::Amount;
 
 const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
@@ -57,8 +57,8 @@ impl World {
             });
             round.insert_node(*name, &usage);
         }
-        self.overload
-            .observe(self.table.nodes(), &round, at(self.second));
+        self.table.apply_sample(Arc::new(round), at(self.second));
+        self.overload.observe(self.table.nodes(), at(self.second));
     }
 
     fn decide<'a>(&self, candidates: &[Candidate<'a>]) -> Vec<(&'a str, Verdict)> {
@@ -115,6 +115,38 @@ fn a_node_is_taken_at_the_line_in_three_samples_and_let_go_below_the_other() {
         let expected = lifted.then_some(("a", Verdict::Lift(Lift::Cooled)));
         let expected: Vec<_> = expected.into_iter().collect();
         assert_eq!(world.decide(&held), expected, "{loads:?}");
+    }
+}
+
+/// The harm: an interface of unknown speed that is busy tainted a node whose rated one is idle.
+#[test]
+fn the_use_of_interfaces_is_held_against_their_own_capacity() {
+    let nodes = [open("a"), open("b"), open("c")];
+    for (rated, closed) in [(50, false), (999, false), (1000, true)] {
+        let mut world = World::new(&["a", "b", "c"], false);
+        let facts = NodeFacts {
+            network_is_default: true,
+            schedulable: true,
+            ..NodeFacts::default()
+        };
+        world.table.apply_node("a", facts, at(0));
+        for second in [15, 30, 45] {
+            let measured = |value| Measurement {
+                value: Amount::new(value),
+                at: at(second),
+                window: SignedDuration::ZERO,
+            };
+            let mut usage = Resources::default();
+            usage[Resource::NetworkIo] = Some(measured(1150));
+            let mut round = UsageSample::default();
+            round.insert_node("a", &usage);
+            round.insert_speed("a", Amount::new(1250));
+            Arc::make_mut(&mut round.rated_network).insert("a".into(), measured(rated));
+            world.second = second;
+            world.table.apply_sample(Arc::new(round), at(second));
+            world.overload.observe(world.table.nodes(), at(second));
+        }
+        assert_eq!(!world.decide(&nodes).is_empty(), closed, "{rated}");
     }
 }
 

@@ -35,6 +35,28 @@ impl NodeEntry {
         }
     }
 
+    /// Leaves out the network use of a round that tells no capacity of those interfaces whose capacity is remembered:
+    /// it is of all of them. Once their own last use counts no longer the capacity goes with it, and that of all counts.
+    pub(in super::super) fn keep_network_pair(
+        &mut self,
+        round: &mut Resources<Option<Measurement>>,
+        settings: &Settings,
+        now: Timestamp,
+    ) {
+        let network = Resource::NetworkIo;
+        if self.declares_network_capacity()
+            || self.network_speed.is_none_or(|speed| !speed.is_rated)
+        {
+            return;
+        }
+        let longest = settings.kept.max(settings.max_age_of(network));
+        if self.measured[network].is_some_and(|used| is_fresh(&used, longest, now)) {
+            round[network] = None;
+        } else {
+            self.network_speed = None;
+        }
+    }
+
     /// True where the source goes on telling of the node, and all that it tells was old when it came: one of the
     /// clocks is off, or samples are long on their way.
     pub(super) fn is_told_late(&self, settings: &Settings, now: Timestamp) -> bool {

@@ -8,38 +8,75 @@ fn loads(table: &NodeTable, resource: Resource) -> (Option<u64>, u64) {
     (capacity, load.load[resource].get())
 }
 
+/// A round that tells the network use of the node, the capacity of 1250 with the use of that where it is asked for.
+fn network(second: i64, all: u64, has_capacity: bool, rated: Option<u64>) -> Arc<UsageSample> {
+    let measured = |value| Measurement {
+        value: Amount::new(value),
+        at: at(second),
+        window: WINDOW,
+    };
+    let mut row = Resources::default();
+    row[Resource::NetworkIo] = Some(measured(all));
+    let mut sample = UsageSample::default();
+    sample.insert_node("a", &row);
+    if has_capacity {
+        sample.insert_speed("a", Amount::new(1250));
+    }
+    if let Some(rated) = rated {
+        Arc::make_mut(&mut sample.rated_network).insert("a".into(), measured(rated));
+    }
+    Arc::new(sample)
+}
+
+/// A table of a node with this capacity of the network.
+fn of_network(declared: Option<u64>, is_default: bool) -> NodeTable {
+    let mut table = NodeTable::new(Settings::default());
+    let mut facts = node(1000);
+    facts.capacity[Resource::NetworkIo] = declared.map(Amount::new);
+    facts.network_is_default = is_default;
+    table.apply_node("a", facts, at(0));
+    table
+}
+
+const CASES: [(Option<u64>, bool, Option<u64>, (Option<u64>, u64)); 4] = [
+    (None, true, Some(300), (Some(1250), 300)),
+    (None, true, None, (Some(1250), 900)),
+    (Some(2000), true, Some(300), (Some(1250), 300)),
+    (Some(2000), false, Some(300), (Some(2000), 900)),
+];
+
 /// Use and capacity are of the same interfaces: those of known speed, unless a capacity of all is declared.
 #[test]
 fn the_use_of_interfaces_of_unknown_speed_is_held_against_a_declared_capacity_alone() {
-    let network = |second: i64, all: u64, rated: Option<u64>| {
-        let measured = |value| Measurement {
-            value: Amount::new(value),
-            at: at(second),
-            window: WINDOW,
-        };
-        let mut row = Resources::default();
-        row[Resource::NetworkIo] = Some(measured(all));
-        let mut sample = UsageSample::default();
-        sample.insert_node("a", &row);
-        sample.insert_speed("a", Amount::new(1250));
-        if let Some(rated) = rated {
-            Arc::make_mut(&mut sample.rated_network).insert("a".into(), measured(rated));
-        }
-        Arc::new(sample)
-    };
-    for (declared, is_default, rated, expected) in [
-        (None, true, Some(300), (Some(1250), 300)),
-        (None, true, None, (Some(1250), 900)),
-        (Some(2000), true, Some(300), (Some(1250), 300)),
-        (Some(2000), false, Some(300), (Some(2000), 900)),
-    ] {
-        let mut table = NodeTable::new(Settings::default());
-        let mut facts = node(1000);
-        facts.capacity[Resource::NetworkIo] = declared.map(Amount::new);
-        facts.network_is_default = is_default;
-        table.apply_node("a", facts, at(0));
-        table.apply_sample(network(0, 900, rated), at(0));
+    for (declared, is_default, rated, expected) in CASES {
+        let mut table = of_network(declared, is_default);
+        table.apply_sample(network(0, 900, true, rated), at(0));
         assert_eq!(loads(&table, Resource::NetworkIo), expected, "{declared:?}");
+    }
+}
+
+/// The harm: a round without capacities held the use of all interfaces against the capacity of some.
+#[test]
+fn use_and_capacity_of_rated_interfaces_are_remembered_and_forgotten_together() {
+    for (declared, is_default, rated, expected) in CASES {
+        let mut table = of_network(declared, is_default);
+        table.apply_sample(network(0, 900, true, rated), at(0));
+        let (capacity, _) = expected;
+        for second in [15, 600, 1800] {
+            table.apply_sample(network(second, 910, false, None), at(second));
+            let is_pair = is_default && rated.is_some();
+            let load = if is_pair { 300 } else { 910 };
+            let found = loads(&table, Resource::NetworkIo);
+            assert_eq!(found, (capacity, load), "{declared:?} {second}");
+        }
+        table.apply_sample(network(1815, 920, false, None), at(1815));
+        let capacity = if is_default && rated.is_some() {
+            declared
+        } else {
+            capacity
+        };
+        let found = loads(&table, Resource::NetworkIo);
+        assert_eq!(found, (capacity, 920), "{declared:?}");
     }
 }
 
