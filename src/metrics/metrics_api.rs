@@ -23,6 +23,7 @@ use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 use evenkeel_kubernetes::guarded::{Guarded, UnreadableItems};
 use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
+use evenkeel_kubernetes::written::Text;
 
 /// Usage from the cluster's own metrics API.
 pub struct MetricsApiSource {
@@ -89,8 +90,8 @@ struct Metadata {
 
 #[derive(Deserialize)]
 struct Usage {
-    cpu: Option<String>,
-    memory: Option<String>,
+    cpu: Option<Text>,
+    memory: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -104,8 +105,8 @@ struct NodeMetrics {
 impl Usage {
     /// The two amounts in base units; what is no quantity is counted and left out.
     fn amounts(&self, dropped: &mut Dropped) -> Resources<Option<Amount>> {
-        let mut quantity = |text: &Option<String>| -> Option<Quantity> {
-            let parsed = text.as_ref()?.parse();
+        let mut quantity = |text: &Option<Text>| -> Option<Quantity> {
+            let parsed = text.as_ref()?.0.parse();
             parsed
                 .inspect_err(|_| dropped.add(DropCause::NotANumber))
                 .ok()
@@ -381,7 +382,7 @@ mod tests {
         for broken in [
             format!(r#"{time},"usage":null"#),
             format!(r#"{time},"usage":[]"#),
-            format!(r#"{time},"usage":{{"cpu":1}}"#),
+            format!(r#"{time},"usage":{{"cpu":[1]}}"#),
             time.to_owned(),
             r#""timestamp":"now","window":"10s","usage":{}"#.to_owned(),
             r#""timestamp":null,"window":"10s","usage":{}"#.to_owned(),
@@ -397,6 +398,25 @@ mod tests {
                 panic!("a list tells usage");
             };
             assert_eq!(usage.node_names(), ["a", "b"].into(), "{broken}");
+        }
+    }
+
+    /// A quantity may be a number, as of API servers' own decoders.
+    #[test]
+    fn a_quantity_is_read_as_a_text_or_a_number() {
+        for (written, millicores) in [("1", 1000), ("0.5", 500), ("\"250m\"", 250)] {
+            let body = format!(
+                r#"{{"items":[{{"metadata":{{"name":"a"}},"timestamp":"2026-03-02T09:15:04Z",
+                "window":"10s","usage":{{"cpu":{written},"memory":1024}}}}]}}"#
+            );
+            let answer = read_nodes(body.as_bytes()).unwrap();
+            assert_eq!(answer.warning, None, "{written}");
+            let Content::Usage(usage) = answer.content else {
+                panic!("a list tells usage");
+            };
+            let value = |resource| usage.node("a")[resource].map(|one| one.value.get());
+            assert_eq!(value(Resource::Cpu), Some(millicores), "{written}");
+            assert_eq!(value(Resource::Memory), Some(1024), "{written}");
         }
     }
 

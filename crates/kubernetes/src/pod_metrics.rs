@@ -15,6 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::guarded::{Guarded, UnreadableItems};
 use crate::json::{list, null_is_default};
+use crate::written::Text;
 
 #[derive(Debug, Deserialize)]
 pub struct PodMetricsList {
@@ -104,7 +105,7 @@ impl<'de, F: FnMut(PodUsage)> Visitor<'de> for Items<'_, F> {
             };
             let metrics = item.read();
             let amounts = item.containers.iter().flat_map(|one| one.usage.values());
-            let unreadable = amounts.filter(|text| text.parse::<Quantity>().is_err());
+            let unreadable = amounts.filter(|text| text.0.parse::<Quantity>().is_err());
             (self.0)(PodUsage {
                 unreadable: unreadable.count(),
                 namespace: item.metadata.namespace,
@@ -136,7 +137,7 @@ struct Name {
 struct Container {
     name: String,
     #[serde(default, deserialize_with = "null_is_default")]
-    usage: BTreeMap<String, String>,
+    usage: BTreeMap<String, Text>,
 }
 
 impl PodMetricsList {
@@ -167,8 +168,8 @@ impl Item {
 impl Container {
     /// A quantity that does not parse is as good as absent.
     fn read(&self) -> ContainerMetrics {
-        let amount = |(name, text): (&String, &String)| {
-            let quantity: Quantity = text.parse().ok()?;
+        let amount = |(name, text): (&String, &Text)| {
+            let quantity: Quantity = text.0.parse().ok()?;
             Some((name.as_str().into(), quantity.milli_value()))
         };
         let usage: Requests = self.usage.iter().filter_map(amount).collect();
@@ -191,7 +192,7 @@ mod tests {
         let item = |namespace: &str, name: &str| {
             json!({"metadata": {"name": name, "namespace": namespace}, "window": "1m0s",
                 "timestamp": "2026-03-01T10:00:00Z", "containers": [
-                    {"name": "app", "usage": {"cpu": "250m", "memory": "1Mi"}},
+                    {"name": "app", "usage": {"cpu": 0.25, "memory": 1_048_576}},
                     {"name": "side", "usage": {"cpu": "50123456n"}}]})
         };
         let items = [item("shop", "a"), item("shop", "b"), item("other", "a")];
