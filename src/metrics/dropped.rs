@@ -55,6 +55,13 @@ impl Dropped {
         }
     }
 
+    /// Counts those of another part of the same answer, too.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count += more;
+        }
+    }
+
     /// Number of values that were dropped for this cause.
     #[must_use]
     pub fn count(&self, cause: DropCause) -> u64 {

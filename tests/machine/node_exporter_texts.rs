@@ -13,6 +13,8 @@ use evenkeel::metrics::prometheus::{
 };
 use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Round};
 use evenkeel_clock as clock;
+use evenkeel_core::placement::node_table::{self, NodeFacts, NodeTable};
+use evenkeel_core::placement::overload::{self, Candidate, Overload};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::{Amount, Bytes, Resource};
 use evenkeel_http_client::HeaderMap;
@@ -539,12 +541,70 @@ async fn what_is_measured_is_the_true_load_whatever_the_interfaces_and_pools() {
             }
         }
     }
+    wrong.extend(wrongly_tainted(&nodes, &round));
     assert!(
         wrong.is_empty(),
         "{} wrong:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+/// The nodes that are taken for overloaded on account of their network and are not, or the other way round.
+fn wrongly_tainted(nodes: &[Node], round: &Round) -> Vec<String> {
+    let now = clock::now();
+    let mut table = NodeTable::new(node_table::Settings::default());
+    let facts = NodeFacts {
+        network_is_default: true,
+        schedulable: true,
+        ..NodeFacts::default()
+    };
+    let mut overload = Overload::new(
+        overload::Settings {
+            disk: false,
+            max_age: SignedDuration::from_hours(1),
+        },
+        now,
+    );
+    // As many idle nodes as may not be tainted beside all that are busy.
+    let idle: Vec<String> = (0..3 * NODES)
+        .map(|number| format!("idle-{number}"))
+        .collect();
+    let names = nodes.iter().map(|node| &node.name).chain(&idle);
+    for name in names.clone() {
+        table.apply_node(name, facts, now);
+    }
+    for second in 0..3 {
+        let mut usage = (*round.usage).clone();
+        for column in [
+            &mut usage.nodes[Resource::NetworkIo],
+            &mut usage.rated_network,
+        ] {
+            for measured in Arc::make_mut(column).values_mut() {
+                measured.at = now + SignedDuration::from_secs(second);
+            }
+        }
+        table.apply_sample(Arc::new(usage), now);
+        overload.observe(table.nodes(), now);
+    }
+    let candidates: Vec<Candidate<'_>> = names
+        .map(|name| Candidate {
+            name,
+            schedulable: true,
+            control_plane: false,
+            tainted: false,
+        })
+        .collect();
+    let decided = overload.decide(&candidates, now);
+    let wrong = nodes.iter().filter_map(|node| {
+        let share = node.rated.0.max(node.rated.1) / node.capacity;
+        let is_tainted = decided.iter().any(|(name, _)| *name == node.name);
+        // At the line itself a thousandth of the measurement decides.
+        let is_clear = (share - 0.8).abs() > 0.01;
+        let is_wrong = is_tainted != (node.capacity > 0.0 && share >= 0.8);
+        (is_clear && is_wrong).then(|| format!("taint of {}: {is_tainted} at {share}", node.name))
+    });
+    wrong.collect()
 }
 
 /// Within half a percent, or a unit.

@@ -9,6 +9,7 @@ pub mod deletion_cost;
 pub mod deletion_order;
 pub mod headroom;
 pub mod in_tree;
+pub mod interfaces;
 pub mod node_forecast;
 mod node_load;
 pub mod node_table;

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use crate::metrics::error::{MetricsError, excerpt};
 
 /// The labels of a series.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Labels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl Labels<'_> {
@@ -36,9 +36,15 @@ impl Labels<'_> {
 
     /// The labels on their own, to be looked at after the whole answer is read.
     pub(super) fn detached(&self) -> Labels<'static> {
+        self.without(&[])
+    }
+
+    /// The same without some of them.
+    pub(super) fn without(&self, names: &[&str]) -> Labels<'static> {
         let own = |text: &str| Cow::Owned(text.to_owned());
         Labels(
             self.iter()
+                .filter(|(name, _)| !names.contains(name))
                 .map(|(name, value)| (own(name), own(value)))
                 .collect(),
         )

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::grid::Grid;
 use super::names::NodeLabel;
+use super::queries::OfInterfaces;
 use super::range;
 use super::reader::Reader;
 use crate::metrics::answer::Answers;
@@ -25,6 +26,10 @@ pub fn read(body: &[u8]) {
     let reader = Reader {
         window,
         dated_by: Resources::from_fn(|_| Resource::Cpu),
+        of_interfaces: OfInterfaces {
+            used: true,
+            capacity: false,
+        },
         node_label: NodeLabel::default(),
         addresses: ArcSwap::default(),
         pod_names: Mutex::new(PodNames::default()),
@@ -33,6 +38,7 @@ pub fn read(body: &[u8]) {
     for query in [
         Query::SampleTime(Resource::Cpu),
         Query::Node(Resource::Cpu),
+        Query::Node(Resource::NetworkIo),
         Query::NetworkCapacity,
         Query::IoPressure,
         Query::Pod(Resource::Memory),

@@ -213,13 +213,20 @@ pub struct Queries {
     pub nodes: Resources<Option<NodeQuery>>,
     /// Usage of each Pod, with the labels `namespace` and `pod`.
     pub pods: Resources<Option<Box<str>>>,
-    /// The speed of each node's network interfaces in bytes per second, and beside it, with the label `part="use"`,
-    /// the use of those interfaces, where not the speed of all is known.
+    /// The speed of each node's network interfaces in bytes per second. What is built in is the same query as that for
+    /// their use, which tells both of each interface.
     pub network_capacity: Option<Box<str>>,
     /// The I/O pressure of each node, 0 to 1, as old as the measurement of its disk I/O.
     pub io_pressure: Option<Box<str>>,
     /// Series with all their labels, by which the self-check finds the one that names nodes.
     pub probe: Box<str>,
+}
+
+/// What the built-in query for the interfaces of nodes tells; the operator may have queries of their own for either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OfInterfaces {
+    pub(super) used: bool,
+    pub(super) capacity: bool,
 }
 
 impl Queries {
@@ -256,6 +263,16 @@ impl Queries {
         built_in
     }
 
+    /// What is read of the interfaces of nodes by the built-in query.
+    pub(super) fn of_interfaces(&self) -> OfInterfaces {
+        let built_in = network::interfaces();
+        let network = self.nodes[Resource::NetworkIo].as_ref();
+        OfInterfaces {
+            used: network.is_some_and(|query| *query.value == *built_in),
+            capacity: self.network_capacity.as_deref() == Some(&*built_in),
+        }
+    }
+
     /// The same with the operator's own query for the times of its values.
     ///
     /// # Errors
@@ -286,7 +303,7 @@ impl Default for Queries {
             nodes: Resources::from_fn(|resource| match resource {
                 Resource::Cpu => node(NODE_CPU, NODE_TIME),
                 Resource::Memory => node(NODE_MEMORY, NODE_TIME),
-                Resource::NetworkIo => node(&network::node_use(), NODE_TIME),
+                Resource::NetworkIo => node(&network::interfaces(), NODE_TIME),
                 Resource::DiskIo => node(NODE_DISK_IO, NODE_TIME),
                 Resource::Disk => node(NODE_DISK, NODE_DISK_TIME),
             }),
@@ -299,7 +316,7 @@ impl Default for Queries {
                     Resource::Disk => POD_DISK.into(),
                 })
             }),
-            network_capacity: Some(network::node_capacity().into()),
+            network_capacity: Some(network::interfaces().into()),
             io_pressure: Some(IO_PRESSURE.into()),
             probe: PROBE.into(),
         }
@@ -346,6 +363,12 @@ mod tests {
         };
         for text in texts {
             let rendered = none.fill(render(&text, window, &NodeLabel::Automatic));
+            // VictoriaMetrics refuses queries of more than 16,384 bytes; matchers of the operator's own come on top.
+            assert!(
+                rendered.len() < 8192,
+                "{} bytes: {rendered}",
+                rendered.len()
+            );
             // What a part of a label's value is taken over by is no placeholder.
             let placeholders = rendered.replace("\"$1\"", "");
             assert!(

@@ -13,12 +13,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
 use super::names::{Addresses, NodeLabel, NodeNames, learn};
-use super::network::{PART, USE};
+use super::network::{PART, Part};
+use super::queries::OfInterfaces;
 use super::several::{Candidate, Largest, choose};
 use crate::metrics::answer::{Answer, Answers, Content, Instances, NodeTimes, SampleTimes};
 use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
+use evenkeel_core::placement::interfaces::{Interfaces, NetworkUse};
 use evenkeel_core::placement::usage::{Measurement, NodeColumn, PodNames, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
@@ -27,6 +29,7 @@ pub(super) struct Reader {
     pub(super) window: SignedDuration,
     /// For each resource, the one whose sample times it shares.
     pub(super) dated_by: Resources<Resource>,
+    pub(super) of_interfaces: OfInterfaces,
     pub(super) node_label: NodeLabel,
     pub(super) addresses: ArcSwap<Addresses>,
     /// The names of the Pods in the answers, so that all of them share each.
@@ -63,6 +66,10 @@ impl Reader {
     ) -> Result<Answer, MetricsError> {
         match query {
             Query::SampleTime(_) => self.times(before, now, body),
+            Query::Node(Resource::NetworkIo) if self.of_interfaces.used => {
+                self.interfaces(before, body)
+            }
+            Query::NetworkCapacity if self.of_interfaces.capacity => self.interfaces(before, body),
             Query::Node(resource) => self.nodes(resource, before, body),
             Query::IoPressure => self.io_pressure(before, body),
             Query::NetworkCapacity => self.speeds(before, body),
@@ -125,9 +132,7 @@ impl Reader {
                 Resource::Memory | Resource::Disk => SignedDuration::ZERO,
             },
         };
-        let column = self.column(subject, before, body, |_, value| {
-            Some(amount(resource, value))
-        })?;
+        let column = self.column(subject, before, body, |value| amount(resource, value))?;
         let mut usage = UsageSample::default();
         usage.nodes[resource] = Arc::new(column.values);
         Ok(part(usage, column.dropped, column.warning))
@@ -139,9 +144,7 @@ impl Reader {
             resource: Resource::DiskIo,
             window: self.window,
         };
-        let thousandths = |_: &Labels<'_>, value| {
-            Some(finite(value).map(|share| Amount::from_f64(share * 1000.0)))
-        };
+        let thousandths = |value| finite(value).map(|share| Amount::from_f64(share * 1000.0));
         let column = self.column(subject, before, body, thousandths)?;
         let usage = UsageSample {
             io_pressure: Arc::new(column.values),
@@ -150,55 +153,21 @@ impl Reader {
         Ok(part(usage, column.dropped, column.warning))
     }
 
-    /// One value for each node, dated as the measurements of the subject's resource are, of the series that have an
-    /// amount.
+    /// One value for each node, dated as the measurements of the subject's resource are.
     fn column(
         &self,
         subject: Subject,
         before: &Answers,
         body: &[u8],
-        amount: impl Fn(&Labels<'_>, Option<f64>) -> Option<Result<Amount, DropCause>>,
+        amount: impl Fn(Option<f64>) -> Result<Amount, DropCause>,
     ) -> Result<Column, MetricsError> {
-        let Subject { resource, window } = subject;
         let addresses = self.addresses.load();
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
-        let times = before.times(self.dated_by[resource]);
-        let mut dropped = Dropped::default();
-        let mut candidates: HashMap<Arc<str>, Vec<Candidate>> = HashMap::new();
+        let mut found = Claims::new(before.times(self.dated_by[subject.resource]));
         let warning = answer::read(body, |labels, value| {
-            let Some(amount) = amount(labels, value) else {
-                return;
-            };
-            let taken = amount.and_then(|value| {
-                let node = names.of(labels).ok_or(DropCause::Unnamed)?;
-                let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
-                let (node, times) = dated.ok_or(DropCause::Undated)?;
-                let own = labels.get("instance").and_then(|own| times.of(own));
-                let candidate = Candidate {
-                    value,
-                    at: own.unwrap_or(times.newest),
-                    is_dated: own.is_some(),
-                };
-                candidates
-                    .entry(Arc::clone(node))
-                    .or_default()
-                    .push(candidate);
-                Ok(())
-            });
-            if let Err(cause) = taken {
-                dropped.add(cause);
-            }
+            found.take(&names, labels, amount(value))
         })?;
-        let mut values = NodeColumn::default();
-        for (node, candidates) in candidates {
-            for _ in 1..candidates.len() {
-                dropped.add(DropCause::Ambiguous);
-            }
-            // Half the window is two scrapes, so that jobs whose scrapes alternate are as new.
-            if let Some(Candidate { value, at, .. }) = choose(&candidates, self.window / 2) {
-                values.insert(node, Measurement { value, at, window });
-            }
-        }
+        let (values, dropped) = found.settle(subject.window, self.window / 2);
         Ok(Column {
             values,
             dropped,
@@ -206,29 +175,67 @@ impl Reader {
         })
     }
 
-    /// The capacities of the nodes' networks, with the use of what they are the capacities of where that is told.
-    fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
-        let subject = Subject {
-            resource: Resource::NetworkIo,
-            window: self.window,
-        };
-        let rated = self.column(subject, before, body, |labels, value| {
-            let is_use = labels.get(PART) == Some(USE);
-            is_use.then(|| amount(Resource::NetworkIo, value))
+    /// The use and the capacity of the nodes' networks, of what is told of their interfaces: what of it is asked for, and
+    /// the use of the interfaces that the capacity is of where both are.
+    fn interfaces(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
+        let mut unread = Dropped::default();
+        let mut nodes: HashMap<Labels<'static>, Interfaces> = HashMap::new();
+        let warning = answer::read(body, |labels, value| {
+            let node = labels.without(&[PART, "device", "address"]);
+            if let Err(cause) = tell(nodes.entry(node).or_default(), labels, value) {
+                unread.add(cause);
+            }
         })?;
+        let addresses = self.addresses.load();
+        let names = NodeNames::new(&self.node_label, &addresses, before.instances());
+        let times = before.times(self.dated_by[Resource::NetworkIo]);
+        let (mut used, mut rated) = (Claims::new(times), Claims::new(times));
+        let mut capacity = Largest::default();
+        for (labels, interfaces) in &nodes {
+            let network = NetworkUse::of(interfaces);
+            if let Some(all) = network.used {
+                used.take(&names, labels, Ok(all));
+            }
+            if let Some(some) = network.rated {
+                rated.take(&names, labels, Ok(some));
+            }
+            if let Some(speed) = network.capacity {
+                capacity.take(names.of(labels).map(Arc::from), Ok(speed));
+            }
+        }
+        let OfInterfaces {
+            used: is_used,
+            capacity: is_capacity,
+        } = self.of_interfaces;
+        let (used, mut dropped) = used.settle(self.window, self.window / 2);
+        let (rated, _) = rated.settle(self.window, self.window / 2);
+        let mut usage = UsageSample::default();
+        if is_used {
+            usage.nodes[Resource::NetworkIo] = Arc::new(used);
+        } else {
+            dropped = capacity.dropped;
+        }
+        if is_capacity {
+            usage.network_capacity = Arc::new(capacity.values);
+        }
+        if is_used && is_capacity {
+            usage.rated_network = Arc::new(rated);
+        }
+        dropped.merge(&unread);
+        Ok(part(usage, dropped, warning))
+    }
+
+    /// The capacities of the nodes' networks, by a query of the operator's own.
+    fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
         let addresses = self.addresses.load();
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let mut collected = Largest::default();
         let warning = answer::read(body, |labels, value| {
-            if labels.get(PART).is_some() {
-                return;
-            }
             let node = names.of(labels).map(Arc::from);
             collected.take(node, amount(Resource::NetworkIo, value));
         })?;
         let usage = UsageSample {
             network_capacity: Arc::new(collected.values),
-            rated_network: Arc::new(rated.values),
             ..UsageSample::default()
         };
         Ok(part(usage, collected.dropped, warning))
@@ -251,6 +258,93 @@ impl Reader {
         usage.pods[resource] = Arc::new(collected.values);
         Ok(part(usage, collected.dropped, warning))
     }
+}
+
+/// What several series say of one resource of nodes.
+struct Claims<'t> {
+    times: Option<&'t SampleTimes>,
+    by_node: HashMap<Arc<str>, Vec<Candidate>>,
+    dropped: Dropped,
+}
+
+impl<'t> Claims<'t> {
+    fn new(times: Option<&'t SampleTimes>) -> Self {
+        Self {
+            times,
+            by_node: HashMap::new(),
+            dropped: Dropped::default(),
+        }
+    }
+
+    fn take(
+        &mut self,
+        names: &NodeNames<'_>,
+        labels: &Labels<'_>,
+        amount: Result<Amount, DropCause>,
+    ) {
+        let candidate = amount.and_then(|value| {
+            let node = names.of(labels).ok_or(DropCause::Unnamed)?;
+            let times = self.times;
+            let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
+            let (node, times) = dated.ok_or(DropCause::Undated)?;
+            let own = labels.get("instance").and_then(|own| times.of(own));
+            let candidate = Candidate {
+                value,
+                at: own.unwrap_or(times.newest),
+                is_dated: own.is_some(),
+            };
+            Ok((Arc::clone(node), candidate))
+        });
+        match candidate {
+            Ok((node, candidate)) => self.by_node.entry(node).or_default().push(candidate),
+            Err(cause) => self.dropped.add(cause),
+        }
+    }
+
+    /// One value of each node, of the span of `window`; series that are older than the newest by no more than `about` are
+    /// as new, so that jobs whose scrapes alternate are: half the span of rates is two scrapes.
+    fn settle(mut self, window: SignedDuration, about: SignedDuration) -> (NodeColumn, Dropped) {
+        let mut values = NodeColumn::default();
+        for (node, candidates) in self.by_node {
+            for _ in 1..candidates.len() {
+                self.dropped.add(DropCause::Ambiguous);
+            }
+            if let Some(Candidate { value, at, .. }) = choose(&candidates, about) {
+                values.insert(node, Measurement { value, at, window });
+            }
+        }
+        (values, self.dropped)
+    }
+}
+
+/// Takes what one series tells of an interface.
+fn tell(
+    interfaces: &mut Interfaces,
+    labels: &Labels<'_>,
+    value: Option<f64>,
+) -> Result<(), DropCause> {
+    let part = labels
+        .get(PART)
+        .and_then(Part::of)
+        .ok_or(DropCause::Unnamed)?;
+    let device = labels.get("device").ok_or(DropCause::Unnamed)?;
+    let value = amount(Resource::NetworkIo, value)?;
+    let interface = match interfaces.get_mut(device) {
+        Some(known) => known,
+        None => interfaces.entry(device.into()).or_default(),
+    };
+    match part {
+        Part::Received => interface.received = Some(value),
+        Part::Sent => interface.sent = Some(value),
+        Part::Speed => interface.speed = Some(value),
+        Part::Member => interface.is_member = true,
+        Part::Bond => interface.has_members = true,
+        Part::Address => {
+            let address = labels.get("address").into_iter().map(Box::from);
+            interface.addresses.extend(address);
+        }
+    }
+    Ok(())
 }
 
 fn part(usage: UsageSample, dropped: Dropped, warning: Option<String>) -> Answer {
@@ -303,6 +397,10 @@ mod tests {
         Reader {
             window: SignedDuration::from_secs(120),
             dated_by: Resources::from_fn(|_| Resource::Cpu),
+            of_interfaces: OfInterfaces {
+                used: false,
+                capacity: false,
+            },
             node_label: NodeLabel::Automatic,
             addresses: ArcSwap::default(),
             pod_names: Mutex::default(),
@@ -448,6 +546,47 @@ mod tests {
         let answer = read(Query::NetworkCapacity, &before, &series);
         assert_eq!(usage(&answer).network_capacity["a"], Amount::new(3));
         assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
+    }
+
+    /// The harm: the built-in query for capacities put its own use in the place of what the operator asked for.
+    #[test]
+    fn what_interfaces_tell_is_read_only_for_what_is_asked_of_them() {
+        let interface =
+            |device: &str, part: &str| format!(r#""node":"a","device":"{device}","part":"{part}""#);
+        let told = [
+            (interface("eth0", "received"), "1100"),
+            (interface("eth0", "sent"), "7"),
+            (interface("ens5", "received"), "50"),
+            (interface("ens5", "speed"), "1250"),
+            (interface("ens6", "speed"), "NaN"),
+            (r#""node":"a","part":"speed""#.to_owned(), "1"),
+        ];
+        let told = told.each_ref().map(|(labels, value)| (&**labels, *value));
+        let (network, capacity) = (Query::Node(Resource::NetworkIo), Query::NetworkCapacity);
+        for (query, of_interfaces, expected) in [
+            (network, (true, true), [Some(1150), Some(1250), Some(50)]),
+            (network, (true, false), [Some(1150), None, None]),
+            (capacity, (false, true), [None, Some(1250), None]),
+        ] {
+            let (used, capacity) = of_interfaces;
+            let reader = Reader {
+                of_interfaces: OfInterfaces { used, capacity },
+                ..reader()
+            };
+            let now = Timestamp::from_second(NOW).unwrap();
+            let answer = reader.read(query, &dated(&["a"]), now, &vector(&told));
+            let answer = answer.unwrap();
+            let usage = usage(&answer);
+            let used = |column: &NodeColumn| column.get("a").map(|one| one.value.get());
+            let found = [
+                used(&usage.nodes[Resource::NetworkIo]),
+                usage.network_capacity.get("a").map(|speed| speed.get()),
+                used(&usage.rated_network),
+            ];
+            assert_eq!(found, expected, "{of_interfaces:?}");
+            assert_eq!(answer.dropped.count(DropCause::NotANumber), 1);
+            assert_eq!(answer.dropped.count(DropCause::Unnamed), 1);
+        }
     }
 
     #[test]

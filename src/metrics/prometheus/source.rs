@@ -11,7 +11,7 @@ use super::answer;
 use super::client::Client;
 use super::matchers::ExporterMatchers;
 use super::names::Addresses;
-use super::queries::{self, NodeQuery, Queries};
+use super::queries::{self, NodeQuery, OfInterfaces, Queries};
 use super::reader::Reader;
 use super::settings::Settings;
 use crate::metrics::answer::{Answer, Answers};
@@ -50,6 +50,7 @@ impl PrometheusSource {
             queries,
         } = settings;
         let dated_by = dated_by(&queries.nodes);
+        let of_interfaces = queries.of_interfaces();
         let built_in = built_in(&queries, |text| queries::render(text, window, &node_label));
         let render = |text: &str| matchers.fill(queries::render(text, window, &node_label));
         let probe = render(&queries.probe);
@@ -67,6 +68,7 @@ impl PrometheusSource {
             reader: Arc::new(Reader {
                 window,
                 dated_by,
+                of_interfaces,
                 node_label,
                 addresses: ArcSwap::default(),
                 pod_names: Mutex::new(PodNames::default()),
@@ -177,8 +179,11 @@ fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item
     let values = nodes
         .iter()
         .filter_map(|(resource, query)| Some((Query::Node(resource), &*query.as_ref()?.value)));
+    let OfInterfaces { used, capacity } = queries.of_interfaces();
+    // One answer tells both, so that use and capacity are of the same interfaces at the same time.
     let capacity = network_capacity
         .iter()
+        .filter(move |_| !(used && capacity))
         .map(|text| (Query::NetworkCapacity, &**text));
     let pressure = io_pressure.iter().map(|text| (Query::IoPressure, &**text));
     let pods = pods
@@ -196,13 +201,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_is_fourteen_queries_times_first_whatever_the_cluster() {
+    fn a_round_is_thirteen_queries_times_first_whatever_the_cluster() {
         let queries = Queries::default();
         let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
             .map(|(query, _)| query.as_str())
             .collect();
-        assert_eq!(asked.len(), 14);
+        assert_eq!(asked.len(), 13);
         assert_eq!(asked[..3], ["sampleTimeCpu", "sampleTimeDisk", "nodeCpu"]);
+    }
+
+    #[test]
+    fn interfaces_are_asked_about_once_and_read_for_what_the_operator_does_not_ask() {
+        let (network, capacity) = (Query::Node(Resource::NetworkIo), Query::NetworkCapacity);
+        for (own, asked_apart, expected) in [
+            (&[][..], false, (true, true)),
+            (&[network], true, (false, true)),
+            (&[capacity], true, (true, false)),
+            (&[network, capacity], true, (false, false)),
+        ] {
+            let mut queries = Queries::default();
+            for query in own {
+                queries.set(*query, "max by (node) (mine)").unwrap();
+            }
+            let OfInterfaces { used, capacity } = queries.of_interfaces();
+            assert_eq!((used, capacity), expected, "{own:?}");
+            let mut asked = steps(&queries, dated_by(&queries.nodes));
+            let is_asked = asked.any(|(query, _)| query == Query::NetworkCapacity);
+            assert_eq!(is_asked, asked_apart, "{own:?}");
+        }
     }
 
     #[test]
