@@ -7,6 +7,7 @@ use comfy_table::{Cell, CellAlignment, Table};
 
 use crate::cli::figures::{in_unit, title, unit};
 use crate::cli::output::{Style, percent};
+use evenkeel_core::placement::SELDOM_DEMANDED;
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::units::{Amount, Resource};
 use evenkeel_kubernetes::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
@@ -101,12 +102,20 @@ fn load(resource: Resource, term: &ResourceExplanation, limit: f64, style: Style
         return right(format!("{load}/–     "));
     };
     let capacity = in_unit(resource, Amount::new(capacity));
+    if term.fits && is_unknown(resource, term) {
+        return right(format!("?/{capacity}   – "));
+    }
     let part = term
         .ratio_after
         .map_or("–".to_owned(), |part| beside(part, limit));
     let mark = if term.fits { ' ' } else { '!' };
     let cell = right(format!("{load}/{capacity} {part:>3}{mark}"));
     if term.fits { cell } else { style.bad(cell) }
+}
+
+/// True where nobody measures the use, and no Pod says what it is.
+fn is_unknown(resource: Resource, term: &ResourceExplanation) -> bool {
+    SELDOM_DEMANDED.contains(&resource) && term.freshness == "absent" && term.load == 0
 }
 
 /// A part in use, with as many digits as tell it from the limit.
@@ -202,6 +211,16 @@ fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> 
         writeln!(
             to,
             "~  not measured lately: the load is what the node's Pods ask for"
+        )?;
+    }
+    let mut resources = explanation
+        .nodes
+        .iter()
+        .flat_map(|node| node.resources.0.iter());
+    if resources.any(|(resource, term)| term.capacity.is_some() && is_unknown(resource, term)) {
+        writeln!(
+            to,
+            "?  not measured, and demanded by no Pod there: nobody knows what is used of it"
         )?;
     }
     if terms().any(|term| term.capacity.is_none() && !term.pressed) {
@@ -342,6 +361,33 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// The harm: a resource that nobody measures was shown as used by 0 %.
+    #[test]
+    fn what_nobody_measures_is_not_shown_as_idle() {
+        let shown = |resource, freshness: &str, load: u64, fits: bool| {
+            let term = json!({
+                "load": load, "capacity": 1_000_000_000_u64, "ratioAfter": 0.0, "pressed": false,
+                "fits": fits, "freshness": freshness, "inFlight": 0, "gone": 0, "demanded": load,
+                "possible": 0,
+            });
+            let term: ResourceExplanation = serde_json::from_value(term).unwrap();
+            let cell = super::load(resource, &term, 0.8, Style::Plain).content();
+            cell.starts_with('?')
+        };
+        for (resource, freshness, load, fits, unknown) in [
+            (Resource::NetworkIo, "absent", 0, true, true),
+            (Resource::DiskIo, "absent", 0, true, true),
+            (Resource::NetworkIo, "absent", 0, false, false),
+            (Resource::NetworkIo, "absent", 7, true, false),
+            (Resource::NetworkIo, "stale", 0, true, false),
+            (Resource::NetworkIo, "fresh", 0, true, false),
+            (Resource::Cpu, "absent", 0, true, false),
+        ] {
+            let found = shown(resource, freshness, load, fits);
+            assert_eq!(found, unknown, "{resource} {freshness} {load} {fits}");
+        }
+    }
 
     #[test]
     fn a_load_that_is_foreseen_is_told_with_its_horizon_within_a_hundred_columns() {

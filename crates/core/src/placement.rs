@@ -24,5 +24,5 @@ mod window;
 
 pub use node_load::NodeLoad;
 pub use policy::{NoHeadroom, Policy, UnknownNoHeadroom};
-pub use unmeasured::scored_loads;
+pub use unmeasured::{SELDOM_DEMANDED, scored_loads};
 pub use window::NodesToScore;

@@ -3,14 +3,14 @@
 //! Of a node whose network or disk I/O nobody measures, the sum of its Pods' demands is known, and most Pods demand
 //! none: it would look idle, and be ranked first. While the same is measured of other candidates, such a node is ranked
 //! as one of them that is used as they are on average. The headroom rule goes by what is known, as for every
-//! estimate.
+//! estimate: where that is nothing, it refuses only what an idle node could not give either.
 
 use crate::placement::node_load::NodeLoad;
 use crate::placement::node_table::{Freshness, NodeState};
 use crate::units::{Amount, Resource};
 
-/// What Pods seldom say that they demand.
-const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
+/// What Pods seldom say that they demand, so that the sum of demands says little of the use.
+pub const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
 
 /// The loads of nodes that are to be scored beside each other, in their order.
 #[must_use]
