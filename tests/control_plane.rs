@@ -4,6 +4,8 @@
 //! Needs `KUBEBUILDER_ASSETS` (see `crates/apiserver/tests/support/control_plane/assets.rs`) and `kubectl`, whose
 //! kustomize is what an operator installs with. Each scenario has a control plane of its own.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 use std::process::ExitCode;
 
 use libtest_mimic::Arguments;

@@ -325,7 +325,7 @@ pods:
     #[test]
     fn mistakes_are_told_with_their_paths() {
         for (rest, parts) in [
-            ("nodes: {}", &["nodes: ", "sequence"][..]),
+            ("nodes: {}", &["nodes: ", "accepted: a list"][..]),
             ("nodes: [{name: a}]", &["nodes[0]: ", "`capacity`"]),
             (
                 "nodes: [{name: a, capacity: {gpu: 1}}]",

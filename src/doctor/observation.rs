@@ -311,12 +311,11 @@ impl ObjectsOfKind {
 
     /// The name for `kubectl`.
     pub(super) fn resource(&self) -> String {
-        match Kind::of(&self.api_version, &self.kind) {
-            Some(kind) => kind.as_str().to_ascii_lowercase(),
-            None => {
-                let group = self.api_version.split('/').next().unwrap_or_default();
-                format!("{}.{group}", self.kind.to_ascii_lowercase())
-            }
+        if let Some(kind) = Kind::of(&self.api_version, &self.kind) {
+            kind.as_str().to_ascii_lowercase()
+        } else {
+            let group = self.api_version.split('/').next().unwrap_or_default();
+            format!("{}.{group}", self.kind.to_ascii_lowercase())
         }
     }
 }

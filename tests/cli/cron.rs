@@ -362,8 +362,8 @@ fn what_cannot_be_converted_is_listed_and_the_rest_is_converted() {
     let job =
         json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": {"name": "job"}});
     let again = scaled("first", json!({}), json!({}));
-    let last = scaled("last", json!({}), json!({}));
-    let input = format!("{list}\n---\n{job}\n---\n{again}\n---\n{last}\n");
+    let newest = scaled("last", json!({}), json!({}));
+    let input = format!("{list}\n---\n{job}\n---\n{again}\n---\n{newest}\n");
     let called = evenkeel_with_input(&["migrate", "-f", "-"], &input);
     called.is_refused(
         1,

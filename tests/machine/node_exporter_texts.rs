@@ -20,6 +20,9 @@ use evenkeel_core::units::{Amount, Bytes, Resource};
 use evenkeel_http_client::HeaderMap;
 use jiff::SignedDuration;
 
+/// Series in the text format, each with a value.
+type Series = Vec<(String, f64)>;
+
 const NODES: u64 = 120;
 const GIB: f64 = 1_073_741_824.0;
 /// Ten gigabits a second.
@@ -226,7 +229,7 @@ impl Node {
             let member = self.add(&format!("eno{}", number + 1), rates, Some(SPEED));
             member.flags |= SLAVE;
             if !strange {
-                member.address = address.to_owned();
+                address.clone_into(&mut member.address);
             }
             member.address_assigned = 3;
         }
@@ -234,7 +237,7 @@ impl Node {
         let speed = SPEED * f64::from(u32::try_from(carrying).unwrap());
         let bond = self.add(name, sum, Some(speed));
         bond.flags |= MASTER;
-        bond.address = address.to_owned();
+        address.clone_into(&mut bond.address);
         bond.address_assigned = 2;
         let bond = self.interfaces.len() - 1;
         self.add_repeating(&format!("{name}.100"), bond, 2);
@@ -245,9 +248,10 @@ impl Node {
     /// What Azure's accelerated networking shows: the synthetic interface counts what its function carries.
     fn azure(&mut self, draw: &mut Draw) {
         let rates = (draw.rate(SPEED), draw.rate(SPEED));
-        self.add("eth0", rates, Some(SPEED)).address = "02:00:00:00:00:a0".to_owned();
+        let synthetic = self.add("eth0", rates, Some(SPEED));
+        "02:00:00:00:00:a0".clone_into(&mut synthetic.address);
         let function = self.add("enP53091s1np0", rates, Some(SPEED));
-        function.address = "02:00:00:00:00:a0".to_owned();
+        "02:00:00:00:00:a0".clone_into(&mut function.address);
         function.flags |= SLAVE;
         self.count(rates, Some(SPEED));
     }
@@ -281,7 +285,7 @@ impl Node {
             let pair = self.add(&format!("{prefix}0a1b{number}"), rates, Some(SPEED));
             pair.address_assigned = 1;
             pair.stands_on.1 = 3;
-            pair.address = "ee:ee:ee:ee:ee:ee".to_owned();
+            "ee:ee:ee:ee:ee:ee".clone_into(&mut pair.address);
         }
     }
 
@@ -345,7 +349,8 @@ impl Node {
     }
 
     /// The series that do not change, then those that grow by so much a second.
-    fn series(&self, ip: &str) -> (Vec<(String, f64)>, Vec<(String, f64)>) {
+    #[allow(clippy::too_many_lines)] // one line for each metric of an exporter
+    fn series(&self, ip: &str) -> (Series, Series) {
         let base = format!("job=\"node-exporter\",instance=\"{ip}:9100\"");
         let one = |metric: &str, labels: &str| {
             let comma = if labels.is_empty() { "" } else { "," };

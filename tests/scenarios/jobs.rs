@@ -39,6 +39,7 @@ fn job(name: &str, uid: &str, spec: &Value, pod: &Value) -> DynamicObject {
 
 /// The harm: a stolen token of a replica ran any template by any ServiceAccount in every namespace that had opted in,
 /// for an owner that was made up.
+#[allow(clippy::too_many_lines)] // one story of the tokens, step by step
 fn a_replica_runs_no_job_and_the_maker_of_jobs_what_portraits_say() {
     with_control_plane(async |plane| {
         manifests::install(plane, 443, None).await;

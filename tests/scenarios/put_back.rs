@@ -349,6 +349,7 @@ fn held_record() -> String {
 
 /// The harm: `kubectl delete -k` in one go took away the rights first and then the clean-up, and floors, taints and
 /// Pods out of traffic were left for ever.
+#[allow(clippy::too_many_lines)] // one story from the installation to its end
 fn what_is_deleted_first_takes_everything_back_and_is_gone() {
     with_control_plane(async |plane| {
         let client = &plane.client;

@@ -230,56 +230,16 @@ mod tests {
     #[test]
     fn a_resize_of_the_pod_as_a_whole_counts_as_one_of_a_container() {
         let cpu = |cpu: &str| json!({"cpu": cpu});
+        let asks = |amount: &str| json!({"requests": cpu(amount)});
+        let (none, memory) = (json!(null), json!({"requests": {"memory": "6"}}));
         for (case, spec, has, allocated, reason, milli) in [
-            (
-                "both more",
-                "2",
-                json!({"requests": cpu("6")}),
-                cpu("6"),
-                "",
-                6000,
-            ),
-            (
-                "still held",
-                "2",
-                json!({"requests": cpu("6")}),
-                json!(null),
-                "",
-                6000,
-            ),
-            (
-                "set aside",
-                "2",
-                json!({"requests": cpu("2")}),
-                cpu("5"),
-                "",
-                5000,
-            ),
-            (
-                "up",
-                "7",
-                json!({"requests": cpu("6")}),
-                cpu("6"),
-                "Deferred",
-                7000,
-            ),
-            (
-                "never",
-                "7",
-                json!({"requests": cpu("6")}),
-                cpu("6"),
-                "Infeasible",
-                6000,
-            ),
-            ("not told", "2", json!(null), cpu("6"), "", 2000),
-            (
-                "another resource",
-                "2",
-                json!({"requests": {"memory": "6"}}),
-                json!({}),
-                "",
-                2000,
-            ),
+            ("both more", "2", asks("6"), cpu("6"), "", 6000),
+            ("still held", "2", asks("6"), none.clone(), "", 6000),
+            ("set aside", "2", asks("2"), cpu("5"), "", 5000),
+            ("up", "7", asks("6"), cpu("6"), "Deferred", 7000),
+            ("never", "7", asks("6"), cpu("6"), "Infeasible", 6000),
+            ("not told", "2", none, cpu("6"), "", 2000),
+            ("another resource", "2", memory, json!({}), "", 2000),
         ] {
             let pod = json!({
                 "spec": {"nodeName": "a", "resources": {"requests": cpu(spec)},

@@ -1,6 +1,8 @@
 //! serde's messages about a value that it cannot take, in the words of whoever wrote the value: what is wrong, and what
 //! is accepted.
 
+use std::fmt::Write as _;
+
 use crate::suggestion::nearest;
 
 /// The message in plain words. What has none of the known forms stays as it is: rules of our own have their own words.
@@ -20,7 +22,7 @@ pub fn reworded(message: &str) -> String {
     .or_else(|| field(message, "duplicate field ", "is given twice"));
     let mut text = plain.unwrap_or_else(|| message.to_owned());
     if let Some((line, column)) = place {
-        text.push_str(&format!(" (line {line}, column {column})"));
+        let _ = write!(text, " (line {line}, column {column})");
     }
     text
 }
@@ -91,12 +93,12 @@ fn given(value: &str) -> String {
     if let Some(text) = value.strip_prefix("string ") {
         return format!("the text {text}");
     }
-    let number = ["integer ", "floating point ", "boolean "].into_iter();
+    let mut number = ["integer ", "floating point ", "boolean "].into_iter();
     let known = match value {
         "sequence" => Some("a list"),
         "map" => Some("a mapping"),
         "null" | "unit value" => Some("an empty value"),
-        _ => number.filter_map(bare).next(),
+        _ => number.find_map(bare),
     };
     known.unwrap_or(value).to_owned()
 }

@@ -323,7 +323,7 @@ fn a_claim_above_any_node_is_warned_of() {
     let warnings = state.take_warnings(9);
     assert_eq!(warnings.len(), 1);
     assert!(
-        warnings[0].note.contains("largest node has 1000"),
+        warnings[0].note.contains("largest node has 1 kB/s"),
         "{warnings:?}"
     );
 }

@@ -46,6 +46,7 @@ pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// Nothing, where Evenkeel is there: [`elsewhere`] comes before all checks.
+#[allow(clippy::unnecessary_wraps)] // all checks have one form
 pub(super) fn namespace(evidence: &Evidence<'_>) -> Found {
     Ok(elsewhere(evidence).into_iter().collect())
 }

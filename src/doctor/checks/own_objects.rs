@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use super::evidence::{Evidence, Found};
 use super::wording::named;
 use crate::doctor::Finding;
+use crate::doctor::observation::ObjectsOfKind;
 use evenkeel_kubernetes::annotated_object::{AnnotatedObject, ReportedCondition};
 use evenkeel_kubernetes::kinds::Kind;
 
@@ -26,9 +27,10 @@ const NEEDED: [&str; 6] = [
 /// Reasons for which such a condition is False as its user wants it.
 const WANTED: [&str; 4] = ["Preview", "ScaledToZero", "ScalingOff", "Progressing"];
 
+#[allow(clippy::unnecessary_wraps)] // all checks have one form
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let seen = &evidence.seen.objects;
-    if !seen.iter().any(|of| of.is_own()) {
+    if !seen.iter().any(ObjectsOfKind::is_own) {
         return Ok(Vec::new());
     }
     let opted_in = evidence.opted_in();

@@ -165,7 +165,7 @@ impl Reader {
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let mut found = Claims::new(before.times(self.dated_by[subject.resource]));
         let warning = answer::read(body, |labels, value| {
-            found.take(&names, labels, amount(value))
+            found.take(&names, labels, amount(value));
         })?;
         let (values, dropped) = found.settle(subject.window, self.window / 2);
         Ok(Column {

@@ -35,7 +35,10 @@ fn read(folder: &Path, found: &mut Vec<(String, String)>) {
             if name != "tests" {
                 read(&path, found);
             }
-        } else if name.ends_with(".rs") && name != "tests.rs" && !name.starts_with("fake_") {
+        } else if path.extension().is_some_and(|ending| ending == "rs")
+            && name != "tests.rs"
+            && !name.starts_with("fake_")
+        {
             let text = fs::read_to_string(&path).unwrap();
             let own = text.split("#[cfg(test)]").next().unwrap_or_default();
             found.push((path.display().to_string(), own.to_owned()));

@@ -15,6 +15,9 @@ use crate::support::control_plane::process::Signal;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{settings, with_settings};
 
+/// The folders that were made by this process so far.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 /// Kubelet's folder in a real hierarchy; taken away with the value.
 struct Hierarchy(PathBuf);
 
@@ -35,7 +38,6 @@ impl Hierarchy {
                 root.display()
             ));
         }
-        static MADE: AtomicU32 = AtomicU32::new(0);
         let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let own = root.join(format!("evenkeel-test-{process}-{number}"));
         let made = fs::create_dir(&own).and_then(|()| fs::create_dir(own.join("kubepods.slice")));

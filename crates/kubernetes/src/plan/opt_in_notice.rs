@@ -219,7 +219,7 @@ mod tests {
             [],
             "they got it just now"
         );
-        plan(&[], &mut memory, at(200));
+        assert!(plan(&[], &mut memory, at(200)).is_empty());
         assert!(memory.0.is_empty());
     }
 }

@@ -50,12 +50,12 @@ impl OwnPast {
     ) -> Option<Learnt> {
         // Each fit is whole or not there, whoever panicked.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let learn = || {
+        let fit = || {
             // Rows of numbers that are finite are not refused.
-            let learnt = learn(global, past, window, pods, &self.settings);
-            learnt.ok().flatten()
+            let fitted = learn(global, past, window, pods, &self.settings);
+            fitted.ok().flatten()
         };
-        let part = (window, past.start(), past.values().len());
-        known.entry(part).or_insert_with(learn).clone()
+        let key = (window, past.start(), past.values().len());
+        known.entry(key).or_insert_with(fit).clone()
     }
 }

@@ -353,6 +353,9 @@ impl Measured {
             Arc::new(pod)
         };
         target.pods.members = self.pods.iter().map(named).collect();
+        let mut workload = target.workload.as_deref().unwrap().clone();
+        workload.replicas = i32::try_from(self.pods.len()).unwrap();
+        target.workload = Some(Arc::new(workload));
         let sample = self.samples.newest();
         let tick = Tick {
             balances_scale_in: false,

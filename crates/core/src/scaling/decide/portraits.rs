@@ -179,7 +179,7 @@ impl Tick<'_> {
             let active = &mut self.state.active_forecast;
             let proposal = ds_hpa::propose(self.policy, self.input, active);
             let mut outcome = self.predicted(proposal.as_ref());
-            self.scale_in_early(proposal.as_ref(), reacted.as_mut(), &mut outcome);
+            self.scale_in_early(proposal.as_ref(), &mut reacted, &mut outcome);
             words.predictive = self.foreseen(proposal.as_ref()).to_string();
             words.grounds = Some(Grounds::of(proposal.as_ref()));
             predicted = Some(outcome);
@@ -198,7 +198,7 @@ impl Tick<'_> {
     fn scale_in_early(
         &mut self,
         proposal: Option<&Proposal>,
-        reacted: Option<&mut Outcome>,
+        reacted: &mut Option<Outcome>,
         predicted: &mut Outcome,
     ) {
         let mut counts: Vec<&mut i32> = Vec::new();

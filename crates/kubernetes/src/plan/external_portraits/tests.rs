@@ -443,6 +443,9 @@ fn a_result_is_read_once_and_a_damaged_one_leaves_the_one_before() {
     );
 }
 
+/// A case: its name, the change of a job, and whether the job is run then.
+type Change<'a> = (&'a str, &'a dyn Fn(&mut Value), bool);
+
 /// The harm: who had taken over a replica wrote a portrait of its own for somebody's autoscaler, and its job was run.
 #[test]
 fn a_portrait_runs_what_its_autoscaler_says_and_nothing_else() {
@@ -468,7 +471,7 @@ fn a_portrait_runs_what_its_autoscaler_says_and_nothing_else() {
         body["metadata"]["ownerReferences"][0]["uid"] = json!("made-up");
     };
     let other = |body: &mut Value| body["metadata"]["name"] = json!("web-another");
-    let changes: [(&str, &dyn Fn(&mut Value), bool); 5] = [
+    let changes: [Change<'_>; 5] = [
         ("honest", &|_| (), true),
         ("image", &image, false),
         ("account", &account, false),

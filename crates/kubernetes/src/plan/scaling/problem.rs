@@ -253,6 +253,10 @@ const TRAFFIC_MISSING: &str =
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ScaleModeLimited(_)
+            | Self::GrayStateUnsupported { .. }
+            | Self::ProfileConflict(_)
+            | Self::CronConflict(_) => self.of_portraits(f),
             Self::TargetConflict(target) => write!(
                 f,
                 "more than one HorizontalPodAutoscaler or IntelligentHorizontalPodAutoscaler scales {target}: \
@@ -293,6 +297,19 @@ impl fmt::Display for Problem {
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str(PAUSED),
             Self::InvalidSpec(error) => f.write_str(error),
+            Self::Quarantined { panicked, until } => write!(
+                f,
+                "a defect of Evenkeel: the work on this target {panicked}; it rests until \
+                 {until:.0}, or until its objects change"
+            ),
+        }
+    }
+}
+
+impl Problem {
+    /// The message of a problem that only an IHPA has.
+    fn of_portraits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::ScaleModeLimited(held_back) => write!(
                 f,
                 "{held_back}: what is computed is shown, and nothing is changed"
@@ -311,11 +328,7 @@ impl fmt::Display for Problem {
                 "CronHPA {crons} scales the same workload and is not followed: put its crons into a portrait of \
                  type Cron"
             ),
-            Self::Quarantined { panicked, until } => write!(
-                f,
-                "a defect of Evenkeel: the work on this target {panicked}; it rests until \
-                 {until:.0}, or until its objects change"
-            ),
+            _ => Ok(()),
         }
     }
 }

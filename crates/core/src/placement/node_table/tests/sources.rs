@@ -38,7 +38,10 @@ fn of_network(declared: Option<u64>, is_default: bool) -> NodeTable {
     table
 }
 
-const CASES: [(Option<u64>, bool, Option<u64>, (Option<u64>, u64)); 4] = [
+/// What is declared, whether that is a default, the use of interfaces of known speed, and capacity and use that follow.
+type Case = (Option<u64>, bool, Option<u64>, (Option<u64>, u64));
+
+const CASES: [Case; 4] = [
     (None, true, Some(300), (Some(1250), 300)),
     (None, true, None, (Some(1250), 900)),
     (Some(2000), true, Some(300), (Some(1250), 300)),

@@ -304,8 +304,10 @@ fn windows(zone: &str, (start, end): (&str, &str), after: &str) -> Vec<String> {
         .collect()
 }
 
-/// Holds windows, each with its zone and the moment after which they are asked for, to those expected.
-fn are_shown(rows: &[(&str, (&str, &str), &str, &[&str])]) {
+/// A zone, the schedules of a window, the moment after which windows are asked for, and those expected.
+type Row<'a> = (&'a str, (&'a str, &'a str), &'a str, &'a [&'a str]);
+
+fn are_shown(rows: &[Row<'_>]) {
     for (zone, window, after, expected) in rows {
         assert_eq!(
             windows(zone, *window, after),

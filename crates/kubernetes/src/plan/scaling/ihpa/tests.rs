@@ -677,8 +677,8 @@ fn predictive(forecast: &Value) -> Value {
 }
 
 /// The counts of the wave over an hour, with this word of `scaleDown`.
-fn counts(word: &str) -> Vec<i32> {
-    let mut world = World::new(&[reactive(), predictive(&json!({"scaleDown": word}))]);
+fn counts(rule: &str) -> Vec<i32> {
+    let mut world = World::new(&[reactive(), predictive(&json!({"scaleDown": rule}))]);
     let seconds = (0..3600).step_by(15);
     let counts = seconds.map(|second| {
         world.load = Some(wave(second));

@@ -73,15 +73,12 @@ impl Rules<'_> {
         target: &Target,
     ) -> Vec<Problem> {
         let mut verdicts: Vec<OptionVerdict> = self.of_forecasts(target).into();
-        match &self.observed.ihpa {
-            Some(ihpa) => {
-                verdicts.extend(self.of_annotations(ihpa));
-                verdicts.extend(of_spec(ihpa));
-            }
-            None => {
-                verdicts.extend(self.of_loads(target));
-                verdicts.extend(self.of_bounds(mode, bounds));
-            }
+        if let Some(ihpa) = &self.observed.ihpa {
+            verdicts.extend(self.of_annotations(ihpa));
+            verdicts.extend(of_spec(ihpa));
+        } else {
+            verdicts.extend(self.of_loads(target));
+            verdicts.extend(self.of_bounds(mode, bounds));
         }
         let ignored = verdicts.into_iter().filter_map(|(option, why)| {
             let why = why?;

@@ -115,11 +115,11 @@ fn the_count_is_written_through_scale_and_told_and_nothing_is_written_twice() {
 }
 
 /// The counts of the wave over an hour, with this word of `scale-down`.
-fn counts(word: &str) -> Vec<i64> {
+fn counts(rule: &str) -> Vec<i64> {
     let (mut world, mut replica) = (direct(), Replica::default());
     world.started();
     world.workload.as_mut().unwrap()["metadata"]["annotations"]["evenkeel.dev/scale-down"] =
-        json!(word);
+        json!(rule);
     let seconds = (0..3600).step_by(15);
     let counts = seconds.map(|second| {
         let (load, now) = (wave(second), at(second));

@@ -118,9 +118,9 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
 }
 
 /// The floors of the wave over an hour, with this word of `scale-down`.
-fn floors(word: &str) -> Vec<i64> {
+fn floors(rule: &str) -> Vec<i64> {
     let (mut world, mut replica) = (World::new(), Replica::default());
-    world.annotate("evenkeel.dev/scale-down", json!(word));
+    world.annotate("evenkeel.dev/scale-down", json!(rule));
     let seconds = (0..3600).step_by(15);
     let floors = seconds.map(|second| {
         replica.measure(second, Some(wave(second)));
