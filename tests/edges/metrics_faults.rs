@@ -343,7 +343,7 @@ async fn every_built_in_query_keeps_to_the_matchers() {
         .await
         .unwrap();
     let forms = stand_in.asked.forms.lock().unwrap();
-    assert_eq!(forms.len(), 14);
+    assert_eq!(forms.len(), 13);
     // `{cluster="k"`, in the form's encoding.
     assert!(
         forms

@@ -3,6 +3,7 @@
 mod alerts;
 mod api;
 mod commands;
+mod dashboards;
 mod permissions;
 
 use std::fs;

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::keda::is_kedas;
 use crate::cron_hpa::{CronHpaSpec, check};
 use crate::kinds::Kind;
 
@@ -145,3 +144,9 @@ pub(super) fn left_out(document: &Value) -> Vec<String> {
 /// What holds for every product whose runs set bounds or replicas for good.
 pub(super) const PUT_BACK: &str = "what a run changes is put back by the next run, by suspending the CronHPA and by \
     deleting it, and held until then; the other product leaves bounds and replicas as the run set them";
+
+/// True for an annotation that says something to KEDA alone.
+pub(in crate::migrate) fn is_kedas(name: &str) -> bool {
+    let domain = name.split_once('/').map_or("", |(domain, _)| domain);
+    domain == "keda.sh" || domain.ends_with(".keda.sh")
+}

@@ -9,7 +9,6 @@ mod annotations;
 use serde_json::Value;
 
 use self::annotations::Annotations;
-pub(super) use self::annotations::is_kedas;
 use super::converted::{Circumstances, Converted, MigrateError, Migrated};
 use super::document::Fields;
 use super::windows::{self, Product};

@@ -529,7 +529,7 @@ fn a_resource_is_dominant_from_the_namespaces_share_where_it_has_one() {
 
 #[test]
 fn an_annotated_profile_counts_if_it_is_known() {
-    let snapshot = snapshot(&[("a", 500), ("b", 100)]);
+    let snapshot = snapshot(&[("a", 100), ("b", 100)]);
     let policy = policy();
     let call = call(&snapshot, &policy);
     for (annotated, expected) in [

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::migrate::converted::MigrateError;
+use crate::migrate::converted::{MigrateError, is_kedas};
 
 const PAUSED: &str = "autoscaling.keda.sh/paused";
 const PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
@@ -66,12 +66,6 @@ impl Annotations {
                 .collect(),
         })
     }
-}
-
-/// True for an annotation that says something to KEDA alone.
-pub(in crate::migrate) fn is_kedas(name: &str) -> bool {
-    let domain = name.split_once('/').map_or("", |(domain, _)| domain);
-    domain == "keda.sh" || domain.ends_with(".keda.sh")
 }
 
 /// As KEDA reads it: what is no boolean counts as true.
