@@ -19,6 +19,7 @@ mod edges {
     mod extender;
     mod external_metrics;
     mod kubelets;
+    mod list_memory;
     mod metrics_faults;
     mod metrics_provider;
     mod scrapes;

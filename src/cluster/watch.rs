@@ -8,6 +8,7 @@
 
 mod custom;
 mod discovery;
+mod events;
 mod follow;
 mod object;
 mod refusals;

@@ -196,7 +196,7 @@ impl Tuning {
     }
 
     async fn list(&self, namespace: &str) -> Result<(), Unanswered> {
-        let pods: Api<Guarded<WatchedPod>> = Api::namespaced(self.client.clone(), namespace);
+        let pods: Api<WatchedPod> = Api::namespaced(self.client.clone(), namespace);
         let take = |Guarded(pod): Guarded<WatchedPod>| match pod {
             Ok(watched) => self.cluster.keep_resizable(&watched.pod),
             Err(unreadable) => debug!(error = %unreadable, %namespace, "a Pod cannot be read"),
@@ -254,9 +254,16 @@ impl Tuning {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
                 warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed, so that no Pod is resized");
-                Arc::new(Limits::unknown())
+                Arc::new(Limits::unlisted(&error))
             }
         };
+        let unreadable = limits.unreadable();
+        if let Some((namespace, why)) = unreadable.first_key_value()
+            && let Some(suppressed) = self.warned.permit("unreadable", clock::instant())
+        {
+            let namespaces = unreadable.len();
+            warn!(%namespace, %why, namespaces, suppressed, "no Pod of these namespaces is resized");
+        }
         memory.know_limits(&limits, now);
         limits
     }

@@ -23,6 +23,7 @@ mod scaling_mode;
 mod scheduler;
 mod series;
 mod signals;
+mod unreadable;
 mod waiting;
 mod webhook;
 mod wording;
@@ -249,6 +250,11 @@ pub const CHECKS: &[Check] = &[
         own_objects::OBJECTS,
         "CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles are followed",
         own_objects::check,
+    ),
+    row(
+        unreadable::UNREADABLE,
+        "the objects of the cluster can be read",
+        unreadable::check,
     ),
     row(
         waiting::REFUSED,

@@ -38,7 +38,7 @@ use evenkeel_kubernetes::watched::{
     Namespace, WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod,
 };
 use evenkeel_kubernetes::{api_service, pod};
-use read::Reader;
+use read::{LeftOut, Reader};
 
 /// Name of Evenkeel's own objects.
 const NAME: &str = "evenkeel";
@@ -64,7 +64,12 @@ pub async fn gather(
     namespace: &str,
     now: Timestamp,
 ) -> Result<Observation, kube::Error> {
-    let reader = Reader { client, namespace };
+    let left_out = LeftOut::default();
+    let reader = Reader {
+        client,
+        namespace,
+        left_out: &left_out,
+    };
     let server = read::version(client).await?;
     let (configuration, deployment, signer, second_scheduler, lease) = tokio::join!(
         reader.own::<ConfigMap>(CONFIGURATION_MAP),
@@ -119,8 +124,10 @@ pub async fn gather(
         trial: Seen::Absent,
         objects: Vec::new(),
         node_autoscalers: None,
+        unreadable: Vec::new(),
     };
     further(client, &reader, &mut observation).await;
+    observation.unreadable = left_out.into_texts();
     Ok(observation)
 }
 

@@ -284,6 +284,9 @@ pub struct Observation {
     /// The node autoscalers that are installed, by name; `None` where that was not looked at.
     #[serde(default)]
     pub node_autoscalers: Option<Seen<Vec<String>>>,
+    /// The objects that cannot be read and were left out, a text for each kind.
+    #[serde(default)]
+    pub unreadable: Vec<String>,
 }
 
 /// The objects of one kind.

@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 
 use super::routes::authorise;
 use crate::aggregation::Rights;
+use crate::cluster::pages;
 use crate::server::reviews::REVIEW_TIME;
 
 /// How long a Pod is known by its address: shorter than an address rests before it is another's.
@@ -113,9 +114,8 @@ impl PodCallers {
             let turn = self.turns.acquire().await;
             let _turn = turn.expect("the semaphore is never closed");
             let with_address = format!("status.podIP={address}");
-            self.pods
-                .list(&ListParams::default().fields(&with_address))
-                .await
+            let params = ListParams::default().fields(&with_address);
+            pages::list(&self.pods, params).await
         };
         let unknown =
             || Refusal::Unreviewed("the API server cannot be asked whose address it is".to_owned());
@@ -125,7 +125,9 @@ impl PodCallers {
             tracing::warn!(error, "the Pod of an address could not be looked up");
             unknown()
         })?;
-        Ok(one(&found.items, address))
+        let (pods, unreadable) = found;
+        // A Pod that cannot be read has the address too.
+        Ok(one(&pods, address).filter(|_| unreadable.count == 0))
     }
 }
 

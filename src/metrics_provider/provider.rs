@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use evenkeel_clock as clock;
 use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::guarded::Guarded;
 use evenkeel_kubernetes::series_query::{
     Asked, Choice, Refusal, SeriesAnswer, SeriesRange, WorkloadReference,
 };
+use evenkeel_kubernetes::watched::Owned;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
@@ -17,6 +19,7 @@ use kube::api::ListParams;
 use super::fair_turns::{FairTurns, Turn};
 use super::instruments::Metrics;
 use super::settings::{ConfiguredQuery, Settings};
+use crate::cluster::pages::Listing;
 use crate::cluster::{ClusterState, WorkloadPods};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, SeriesError, SeriesTimes};
@@ -148,7 +151,15 @@ impl MetricsProvider {
         };
         let api: Api<Pod> = Api::namespaced(self.sources.client.clone(), namespace);
         let wanted = ListParams::default().labels(selector).limit(PODS);
-        let found = api.list_metadata(&wanted).await.map_err(|error| {
+        let mut listing = Listing::<Owned>::of_metadata(&api, wanted);
+        let mut names = Vec::new();
+        let mut take = |pod: Guarded<Owned>| {
+            names.extend(match pod.0 {
+                Ok(pod) => pod.metadata.name,
+                Err(unreadable) => unreadable.metadata.name,
+            });
+        };
+        listing.page(&mut take).await.map_err(|error| {
             let error = &error as &dyn std::error::Error;
             self.warn("the Pods of a selector cannot be listed", error);
             Refusal::Failed {
@@ -156,15 +167,10 @@ impl MetricsProvider {
                 reason: "Pods cannot be listed",
             }
         })?;
-        if found
-            .metadata
-            .continue_
-            .is_some_and(|more| !more.is_empty())
-        {
+        if listing.has_more() {
             return Err(too_many_pods());
         }
-        let names = found.items.into_iter().map(|pod| pod.metadata.name);
-        Ok(names.flatten().collect())
+        Ok(names)
     }
 
     /// The refusal where a source did not answer. Its own words are for the log: they may hold what the

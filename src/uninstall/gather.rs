@@ -2,17 +2,17 @@
 //! kind of which nothing is left.
 
 use jiff::Timestamp;
-use kube::api::{DynamicObject, ListParams, PartialObjectMeta};
+use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
-use crate::cluster::pages::{for_each, for_each_asked, list};
+use crate::cluster::pages::{Listing, for_each, list};
 use crate::cluster::watch::{LookError, look_in_any_version};
 use crate::config::Config;
 use crate::doctor::{Seen, Unseen};
 use evenkeel_kubernetes::annotations::ONLINE;
-use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
+use evenkeel_kubernetes::guarded::{Unreadable, UnreadableItems};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
@@ -150,21 +150,26 @@ fn right(kind: Kind, place: &str) -> String {
     format!("list {} {place}", kind.qualified())
 }
 
-/// Looks for what was written on the objects of one kind: of each page only what was written is kept,
-/// since ten thousand autoscalers are hundreds of megabytes.
+/// Looks for what was written on the objects of one kind: of each object only what was written is kept,
+/// since ten thousand autoscalers are hundreds of megabytes. Objects that cannot be read keep nobody from the others.
 async fn marked(client: &Client, kind: Kind, look: Look, found: &mut Inventory) {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
-    let mut noted = Inventory::default();
-    let note = |object: DynamicObject| note(kind, &object, look, &mut noted);
-    // Bounds and taints stand in specs, and whether a readiness gate is open in spec and status.
+    // Bounds and taints stand in specs, and whether a readiness gate is open in spec and status. Nothing else needs them.
     let is_whole = kind.bounds_fields().is_some() || matches!(kind, Kind::Node | Kind::Pod);
-    let read = if is_whole {
-        let (unreadable, read) = whole(client, kind, note).await;
-        found.unseen.extend(unreadable);
-        read
+    let listing = if is_whole {
+        Listing::of(&api, ListParams::default())
     } else {
-        metadata(&api, note).await
+        Listing::of_metadata(&api, ListParams::default())
     };
+    let mut noted = Inventory::default();
+    let mut unreadable = UnreadableItems::default();
+    let read = for_each(listing, |object| {
+        if let Some(object) = unreadable.readable(object) {
+            note(kind, &object, look, &mut noted);
+        }
+    });
+    let read = read.await;
+    found.unseen.extend(left_out(kind, unreadable));
     found.marks.append(&mut noted.marks);
     found.yours.append(&mut noted.yours);
     match Seen::of(read, || right(kind, "--all-namespaces")) {
@@ -175,45 +180,15 @@ async fn marked(client: &Client, kind: Kind, look: Look, found: &mut Inventory) 
     }
 }
 
-/// Hands on the objects; those that cannot be read are told of, and keep nobody from the others.
-async fn whole(
-    client: &Client,
-    kind: Kind,
-    mut take: impl FnMut(DynamicObject),
-) -> (Option<Unlisted>, kube::Result<()>) {
-    let resource = kind.api_resource();
-    let api: Api<Guarded<DynamicObject>> = Api::all_with(client.clone(), &resource);
-    let (mut count, mut first): (usize, Option<Unreadable>) = (0, None);
-    let read = for_each(&api, ListParams::default(), |guarded| match guarded.0 {
-        Ok(object) => take(object),
-        Err(one) => {
-            count += 1;
-            first.get_or_insert(one);
-        }
-    });
-    let read = read.await;
-    let told = first.map(|one| {
-        let namespace = one.metadata.namespace.unwrap_or_default();
-        let name = one.metadata.name.unwrap_or_default();
-        let plural = kind.plural();
-        let what = format!("{count} of {plural}, such as {namespace}/{name}");
-        Unlisted::new(what, &Unseen::Failed(one.error))
-    });
-    (told, read)
-}
-
-/// Hands on the objects without their specs, of which there may be many.
-async fn metadata(
-    api: &Api<DynamicObject>,
-    mut take: impl FnMut(DynamicObject),
-) -> kube::Result<()> {
-    let bare = |object: PartialObjectMeta<DynamicObject>| DynamicObject {
-        types: object.types,
-        metadata: object.metadata,
-        data: Value::Null,
-    };
-    let ask = |params: ListParams| async move { api.list_metadata(&params).await };
-    for_each_asked(ListParams::default(), ask, |object| take(bare(object))).await
+/// The objects of a kind that cannot be read, where there are any.
+fn left_out(kind: Kind, unreadable: UnreadableItems) -> Option<Unlisted> {
+    let UnreadableItems { count, first } = unreadable;
+    let Unreadable { metadata, error } = first?;
+    let namespace = metadata.namespace.unwrap_or_default();
+    let name = metadata.name.unwrap_or_default();
+    let plural = kind.plural();
+    let what = format!("{count} of {plural}, such as {namespace}/{name}");
+    Some(Unlisted::new(what, &Unseen::Failed(error)))
 }
 
 fn note(kind: Kind, of: &DynamicObject, look: Look, found: &mut Inventory) {
@@ -268,17 +243,19 @@ async fn owned(client: &Client, place: Place, kind: Kind, own: &str, found: &mut
         label_selector: label_selector(kind).map(str::to_owned),
         ..ListParams::default()
     };
-    match Seen::of(list(&api, params).await, || right(kind, &flag)) {
-        Seen::There(objects) => found.objects.extend(
-            objects
-                .into_iter()
-                .filter(|object| is_own(kind, &object.metadata, &object.data["spec"], own))
-                .map(|object| Object {
-                    kind: kind.as_str().to_owned(),
-                    namespace: object.namespace(),
-                    name: object.name_any(),
-                }),
-        ),
+    let listed = list::<DynamicObject>(&api, params).await;
+    match Seen::of(listed, || right(kind, &flag)) {
+        Seen::There((objects, unreadable)) => {
+            found.unseen.extend(left_out(kind, unreadable));
+            let is_own =
+                |object: &DynamicObject| is_own(kind, &object.metadata, &object.data["spec"], own);
+            let own = objects.into_iter().filter(is_own);
+            found.objects.extend(own.map(|object| Object {
+                kind: kind.as_str().to_owned(),
+                namespace: object.namespace(),
+                name: object.name_any(),
+            }));
+        }
         Seen::Absent => {}
         Seen::Unseen(unseen) => found.unseen.push(Unlisted::new(
             format!("{} {flag}", kind.plural()).trim().to_owned(),

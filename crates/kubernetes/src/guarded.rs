@@ -53,6 +53,17 @@ impl UnreadableItems {
         self.count += 1;
         self.first.get_or_insert(item);
     }
+
+    /// The item, or nothing where it cannot be read and is counted.
+    pub fn readable<K>(&mut self, Guarded(item): Guarded<K>) -> Option<K> {
+        item.map_err(|unreadable| self.add(unreadable)).ok()
+    }
+
+    /// These items, or nothing where all can be read.
+    #[must_use]
+    pub fn any(self) -> Option<Self> {
+        (self.count > 0).then_some(self)
+    }
 }
 
 impl fmt::Display for UnreadableItems {

@@ -39,6 +39,7 @@ pub mod json;
 pub mod kinds;
 pub mod kubelet_stats;
 pub mod lease;
+pub mod list_text;
 pub mod load_query;
 pub mod managed_fields;
 pub mod meta;

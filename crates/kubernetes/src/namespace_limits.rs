@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::json::{list, null_is_default};
+use crate::meta::Meta;
 use crate::resizable_pod::ResizablePod;
 use crate::resize_record::ContainerValues;
 use crate::resource_list::ResourceList;
@@ -18,6 +19,8 @@ use evenkeel_core::units::Amount;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LimitRange {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
     spec: LimitRangeSpec,
 }
@@ -46,6 +49,8 @@ struct LimitRangeItem {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ResourceQuota {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
     status: QuotaStatus,
 }

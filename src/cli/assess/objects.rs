@@ -16,7 +16,6 @@ use crate::cluster::pages;
 use crate::cluster::watch::WatchedObject;
 use crate::config::Config;
 use evenkeel_kubernetes::annotations::ENABLED;
-use evenkeel_kubernetes::guarded::Guarded;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::watched::{
@@ -114,28 +113,22 @@ impl Listing<'_> {
             + DeserializeOwned,
     {
         let client = self.client.clone();
-        let api: Api<Guarded<K>> = match self.namespace {
+        let api: Api<K> = match self.namespace {
             Some(namespace) => Api::namespaced(client, namespace),
             None => Api::all(client),
         };
-        let mut unreadable = 0;
-        let listed = pages::for_each(&api, params, |guarded| match guarded.0 {
-            Ok(object) => {
-                object.apply(&self.state);
-                take(object);
-            }
-            Err(_) => unreadable += 1,
+        let listed = pages::for_each_readable(&api, params, |object: K| {
+            object.apply(&self.state);
+            take(object);
         });
-        match listed.await {
-            Ok(()) => {}
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
+        let unreadable = match listed.await {
+            Ok(unreadable) => unreadable,
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
             Err(error) => return Err(self.refused::<K>(error)),
-        }
-        if unreadable > 0 {
+        };
+        if let Some(unreadable) = unreadable.any() {
             let plural = K::plural(&());
-            output::warn(&format!(
-                "{unreadable} of {plural} cannot be read and are left out"
-            ));
+            output::warn(&format!("{plural}: {unreadable}; it is left out"));
         }
         Ok(())
     }

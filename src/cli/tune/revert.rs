@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::connect::connect;
 use crate::cli::output::{self, Failure, Format, Report, Style};
-use crate::cluster::pages::for_each;
+use crate::cluster::pages::{Listing, for_each};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
 use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
@@ -138,7 +138,7 @@ struct Found {
 
 impl Found {
     async fn of(client: &Client, args: &Args) -> kube::Result<Self> {
-        let api: Api<Guarded<WatchedPod>> = match &args.namespace {
+        let api: Api<WatchedPod> = match &args.namespace {
             Some(namespace) => Api::namespaced(client.clone(), namespace),
             None => Api::all(client.clone()),
         };
@@ -146,10 +146,8 @@ impl Found {
             missing: args.pods.iter().cloned().collect(),
             ..Self::default()
         };
-        for_each(&api, ListParams::default(), |pod| {
-            found.take(pod, &args.pods);
-        })
-        .await?;
+        let listing = Listing::of(&api, ListParams::default());
+        for_each(listing, |pod| found.take(pod, &args.pods)).await?;
         Ok(found)
     }
 

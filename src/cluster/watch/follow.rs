@@ -16,14 +16,15 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::coordination::v1::Lease;
+use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{Config, Error, Event};
-use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::{error, info, warn};
 
+use super::events::events;
 use super::object::{Picture, WatchedObject};
-use super::refusals::{Failure, PAGE_WITHIN, Refusals, is_refusal};
+use super::refusals::{Failure, OBJECT_WITHIN, Refusals, is_refusal};
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::metrics::{Metrics, WatchOutcome};
 use crate::cluster::records::WAITED_FOR;
@@ -38,8 +39,8 @@ use evenkeel_kubernetes::workload::Workload;
 /// The time after a list for which no refusal may come until the watch counts as allowed again:
 /// one may list and yet not watch.
 const SETTLES: Duration = Duration::from_secs(5);
-/// The objects in a page of custom resources: many kinds are listed at once, an object may be of a megabyte and a half, and a
-/// page is held twice while it is read.
+/// The objects in a page of custom resources: a webhook that converts them is given all objects of a page at once, and has
+/// half a minute for them.
 const CUSTOM_PAGE: u32 = 25;
 /// The time for which a list that opting in asks for waits for more that do.
 const BEFORE_LIST: Duration = Duration::from_secs(1);
@@ -91,7 +92,7 @@ where
         + 'static,
 {
     let api: Api<Guarded<K>> = Api::all(client);
-    let events = || watcher(api.clone(), config.clone()).default_backoff();
+    let events = || events(api.clone(), config.clone()).default_backoff();
     let receiver = ObjectReceiver::<K>(PhantomData);
     watch.borrow().keep_following(events, &receiver).await;
 }
@@ -99,9 +100,9 @@ where
 /// Follows the objects of a custom resource, which is the kind of the watch.
 pub(super) async fn custom_resources(client: Client, watch: &Watch) {
     let resource = watch.kind.api_resource();
-    let api: Api<WatchedCustomObject> = Api::all_with(client, &resource);
+    let api: Api<Guarded<WatchedCustomObject>> = Api::all_with(client, &resource);
     let pages = Config::default().page_size(CUSTOM_PAGE);
-    let events = || watcher(api.clone(), pages.clone()).default_backoff();
+    let events = || events(api.clone(), pages.clone()).default_backoff();
     watch
         .keep_following(events, &CustomReceiver(watch.kind))
         .await;
@@ -112,7 +113,7 @@ pub(super) async fn lease(client: Client, watch: Watch, lease: LeaseName) {
     let LeaseName { namespace, name } = lease;
     let api: Api<Guarded<Lease>> = Api::namespaced(client, &namespace);
     let only = Config::default().fields(&format!("metadata.name={name}"));
-    let events = || watcher(api.clone(), only.clone()).default_backoff();
+    let events = || events(api.clone(), only.clone()).default_backoff();
     let receiver = ObjectReceiver::<Lease>(PhantomData);
     watch.keep_following(events, &receiver).await;
 }
@@ -177,7 +178,7 @@ impl<P: Picture> Watch<P> {
                 let Some(event) = next else { continue };
                 event
             } else if self.is_custom() && !is_listed {
-                match tokio::time::timeout(PAGE_WITHIN, events.next()).await {
+                match tokio::time::timeout(OBJECT_WITHIN, events.next()).await {
                     Ok(event) => event,
                     Err(_) => return Over::Failed(Failure::unanswered()),
                 }
@@ -334,21 +335,21 @@ where
     }
 }
 
-/// Receives the objects of a custom resource. There is none that cannot be read: beside metadata, which
-/// the API server checks, nothing has to have a form. A guard would hold each of them whole.
+/// Receives the objects of a custom resource.
 struct CustomReceiver(Kind);
 
-impl Receiver<WatchedCustomObject> for CustomReceiver {
-    fn key(&self, watched: &WatchedCustomObject) -> String {
-        let metadata = watched.meta();
+impl Receiver<Guarded<WatchedCustomObject>> for CustomReceiver {
+    fn key(&self, guarded: &Guarded<WatchedCustomObject>) -> String {
+        let metadata = guarded.meta();
         autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref())
     }
 
     fn apply<'a>(
         &self,
         state: &ClusterState,
-        watched: &'a WatchedCustomObject,
+        guarded: &'a Guarded<WatchedCustomObject>,
     ) -> Result<(), &'a Unreadable> {
+        let watched = guarded.0.as_ref()?;
         if let Kind::Custom(kind) = self.0 {
             let workload = Workload::of_custom(kind, watched.object.clone());
             state.apply_scaling_object(ScalingObject::Workload(Arc::new(workload)));

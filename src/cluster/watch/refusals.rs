@@ -14,8 +14,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The time of refusals for which the picture stands.
 const GRACE: Duration = Duration::from_mins(1);
-/// The time within which each page of a list of custom resources is to be there.
-pub(super) const PAGE_WITHIN: Duration = Duration::from_mins(1);
+/// The longest wait for the next object in a list of custom resources.
+pub(super) const OBJECT_WITHIN: Duration = Duration::from_mins(1);
 
 /// Why a watch begins again from a new list.
 pub(super) struct Failure {
@@ -37,9 +37,9 @@ impl Failure {
 
     pub(super) fn unanswered() -> Self {
         Self {
-            why: format!("no page of the list within {PAGE_WITHIN:?}"),
+            why: format!("no object of the list within {OBJECT_WITHIN:?}"),
             is_refusal: false,
-            waited: PAGE_WITHIN,
+            waited: OBJECT_WITHIN,
         }
     }
 }

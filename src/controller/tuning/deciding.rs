@@ -289,10 +289,8 @@ impl Deciding {
         if changes.is_empty() {
             return Ok(None);
         }
-        if self.limits.are_unknown {
-            return Err(
-                "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed".to_owned(),
-            );
+        if let Some(why) = self.limits.unknown(&workload.namespace) {
+            return Err(why.to_owned());
         }
         let rules = rules_of(self.rules, workload);
         let context = Context {

@@ -1,14 +1,14 @@
 //! What the API server is asked between two looks, each with a deadline: an answer that hangs holds up neither
 //! what is withdrawn nor what is put back.
 
-use std::fmt::Debug;
 use std::time::Duration;
 
-use kube::Api;
 use kube::api::ListParams;
+use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
-use crate::cluster::pages::for_each_asked;
+use crate::cluster::pages::Listing;
+use evenkeel_kubernetes::guarded::Guarded;
 
 /// The longest wait for an answer: a page of five hundred Pods takes a second or two.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -31,12 +31,15 @@ pub(super) async fn in_time<T>(
 }
 
 /// Hands on the objects of a list, each page of which comes in time.
-pub(super) async fn for_each_in_time<K>(api: &Api<K>, take: impl FnMut(K)) -> Result<(), Unanswered>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    let ask = |params: ListParams| async move { in_time(api.list(&params)).await };
-    for_each_asked(ListParams::default(), ask, take).await
+pub(super) async fn for_each_in_time<K: DeserializeOwned>(
+    api: &Api<impl Resource + Clone>,
+    mut take: impl FnMut(Guarded<K>),
+) -> Result<(), Unanswered> {
+    let mut listing = Listing::of(api, ListParams::default());
+    while listing.has_more() {
+        in_time(listing.page(&mut take)).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -333,10 +333,10 @@ fn a_status_is_written_once_an_interval_and_again_until_it_stands() {
 fn a_workload_whose_pods_another_autoscaler_changes_is_left_to_it() {
     for (mode, resized) in [("InPlaceOrRecreate", 0), ("Off", 1)] {
         let mut world = World::new(&json!({"evenkeel.dev/tuning": "on"}));
-        let vertical = json!({"metadata": {"name": "vpa"}, "spec": {
+        let vertical = json!({"metadata": {"name": "vpa", "namespace": "shop"}, "spec": {
             "targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": mode}}});
         let vertical = serde_json::from_value(vertical).unwrap();
-        world.limits = Arc::new(Limits::with_vertical("shop", &vertical));
+        world.limits = Arc::new(Limits::with_vertical(&vertical));
         world.pod("p", &json!({}), &burstable());
         world.samples("p", RISING, 300);
         let writes = world.look(310);

@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::ListParams;
 
 use super::read::Reader;
-use crate::cluster::pages::for_each;
+use crate::cluster::pages::for_each_readable;
 use crate::doctor::observation::Seen;
 
 /// The reason that stands in an Event about a Pod that was bound.
@@ -19,8 +19,11 @@ pub(super) async fn newest(reader: &Reader<'_>) -> Seen<BTreeMap<String, Timesta
     let api: Api<Event> = Api::all(reader.client.clone());
     let params = ListParams::default().fields(&format!("reason={BOUND}"));
     let mut newest = BTreeMap::new();
-    let read = for_each(&api, params, |event| note(&event, &mut newest)).await;
-    Seen::of(read, || "list events --all-namespaces".to_owned()).map(|()| newest)
+    let read = for_each_readable(&api, params, |event| note(&event, &mut newest)).await;
+    Seen::of(read, || "list events --all-namespaces".to_owned()).map(|unreadable| {
+        reader.left_out.note("events", unreadable);
+        newest
+    })
 }
 
 fn note(event: &Event, newest: &mut BTreeMap<String, Timestamp>) {

@@ -1,7 +1,8 @@
 //! Reads of the API server, with failures as data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
 
 use axum::http::{Request, header};
 use jiff::Timestamp;
@@ -13,9 +14,10 @@ use kube::{Api, Client};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::cluster::pages::{for_each, list};
+use crate::cluster::pages::{for_each_readable, list};
 use crate::doctor::observation::{Seen, Unseen};
 use evenkeel_kubernetes::annotated_object::AnnotatedObject;
+use evenkeel_kubernetes::guarded::UnreadableItems;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::ListedObject;
 
@@ -24,6 +26,26 @@ use evenkeel_kubernetes::watched::ListedObject;
 pub(super) struct Reader<'a> {
     pub client: &'a Client,
     pub namespace: &'a str,
+    pub left_out: &'a LeftOut,
+}
+
+/// The objects that cannot be read, and are left out of their lists, a text for each list.
+#[derive(Default)]
+pub(super) struct LeftOut(Mutex<BTreeSet<String>>);
+
+impl LeftOut {
+    pub(super) fn into_texts(self) -> Vec<String> {
+        let texts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        texts.into_iter().collect()
+    }
+
+    /// Takes note of the objects of a list that cannot be read.
+    pub(super) fn note(&self, kind: &str, unreadable: UnreadableItems) {
+        if let Some(unreadable) = unreadable.any() {
+            let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            texts.insert(format!("{kind}: {unreadable}"));
+        }
+    }
 }
 
 impl<T> Seen<T> {
@@ -137,7 +159,7 @@ impl Reader<'_> {
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), self.namespace);
         let params = ListParams::default().labels(labels);
-        Seen::of(list(&api, params).await, || {
+        Seen::of(self.readable(&api, params).await, || {
             format!("list {} -n {}", kind::<K>(), self.namespace)
         })
     }
@@ -172,11 +194,14 @@ impl Reader<'_> {
                 kept.push(listed.object);
             }
         };
-        let read = for_each(&api, ListParams::default(), keep).await;
+        let read = for_each_readable(&api, ListParams::default(), keep).await;
         Seen::of(read, || {
             format!("list {} --all-namespaces", kind.qualified())
         })
-        .map(|()| kept)
+        .map(|unreadable| {
+            self.left_out.note(&kind.qualified(), unreadable);
+            kept
+        })
     }
 
     async fn list<K>(&self, params: ListParams) -> Seen<Vec<K>>
@@ -184,9 +209,19 @@ impl Reader<'_> {
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
     {
         let api: Api<K> = Api::all(self.client.clone());
-        Seen::of(list(&api, params).await, || {
+        Seen::of(self.readable(&api, params).await, || {
             format!("list {} --all-namespaces", kind::<K>())
         })
+    }
+
+    /// The objects that can be read.
+    async fn readable<K>(&self, api: &Api<K>, params: ListParams) -> kube::Result<Vec<K>>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned,
+    {
+        let (objects, unreadable) = list(api, params).await?;
+        self.left_out.note(&kind::<K>(), unreadable);
+        Ok(objects)
     }
 }
 

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node;
+use kube::api::ListParams;
 use kube::{Api, Client};
 use tokio::sync::watch;
 
-use crate::cluster::ClusterState;
+use crate::cluster::{ClusterState, pages};
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::self_check::{self, Finding, NodeIdentity};
 use crate::metrics::{Metrics, Round};
@@ -89,8 +90,9 @@ impl Check {
         let advice = async {
             let series = prometheus.probe().await?;
             let nodes = Api::<Node>::all(self.client.clone());
-            let nodes = nodes.list(&kube::api::ListParams::default()).await?;
-            let nodes: Vec<NodeIdentity> = nodes.items.iter().map(identity).collect();
+            // A node that cannot be read is named by its watch.
+            let (nodes, _) = pages::list(&nodes, ListParams::default()).await?;
+            let nodes: Vec<NodeIdentity> = nodes.iter().map(identity).collect();
             anyhow::Ok(self_check::advise(&nodes, round, &series))
         };
         advice.await.unwrap_or_else(|error| {

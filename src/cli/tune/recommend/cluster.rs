@@ -107,13 +107,16 @@ async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>,
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let listed = match list(&api, ListParams::default()).await {
+    let listed = match list::<DynamicObject>(&api, ListParams::default()).await {
         // A cluster without the custom resource has none of it.
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
         listed => listed,
     };
     let listed = listed.with_context(|| format!("{} cannot be listed", kind.plural()));
-    let listed = listed.map_err(Failure::Work)?;
+    let (listed, unreadable) = listed.map_err(Failure::Work)?;
+    if let Some(unreadable) = unreadable.any() {
+        output::warn(&format!("{}: {unreadable}; it is left out", kind.plural()));
+    }
     Ok(listed.iter().map(|object| json!(object)).collect())
 }
 

@@ -1,0 +1,22 @@
+//! Objects that Evenkeel cannot read.
+
+use super::evidence::{Evidence, Found};
+use crate::doctor::Finding;
+
+pub(super) const UNREADABLE: &str = "unreadable-objects";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let found = evidence.seen.unreadable.iter().map(|unreadable| {
+        Finding::warning(
+            UNREADABLE,
+            unreadable,
+            "correct the object that is named, or delete it: Evenkeel leaves it out",
+        )
+    });
+    let found: Vec<Finding> = found.collect();
+    if found.is_empty() {
+        let what = "every object that was listed can be read";
+        return Ok(vec![Finding::ok(UNREADABLE, what)]);
+    }
+    Ok(found)
+}
