@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Sources, yaml};
-    use evenkeel_kubernetes::admission::{Known, Request, review, ungated, unused};
+    use evenkeel_kubernetes::admission::{Known, Request, review, ungated};
 
     /// The profile that the webhook gives to a Pod.
     fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &Policy) -> Option<String> {
@@ -274,7 +274,6 @@ mod tests {
         let known = Known {
             snapshot,
             policy,
-            used: &unused,
             gates: &ungated,
             now: jiff::Timestamp::UNIX_EPOCH,
         };

@@ -3,10 +3,10 @@
 //! A gate fails closed: a Pod that has it is never ready unless its condition is written. So it is given only
 //! by a replica that can write the condition itself, as far as it can tell: it has written one, or was let to,
 //! within the last half minute and has not failed since; no Pod waits for its condition for longer than it
-//! takes; and since the last gates were given its watch of Pods has shown anything at all. What a tenant can bring
-//! about, a Pod that waits or whose condition is refused, speaks for its own namespace alone. What is lost where
-//! it errs to the one side is that a few Pods cannot be cut off, to the other that they wait for another
-//! replica.
+//! takes; and its watch of Pods shows what kube-scheduler asks about. What a tenant can bring
+//! about, a Pod that waits or whose condition is refused, speaks for its own namespace alone, and a review, which anybody
+//! may send, for nothing. What is lost where it errs to the one side is that a few Pods cannot be cut off, to the other
+//! that they wait for another replica.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The time for which a write that was made, or would have been, speaks for the next ones.
 const GOOD_FOR: Duration = Duration::from_secs(30);
-/// The time within which a Pod that was given a gate is seen, or anything else of Pods.
+/// The time within which a Pod that kube-scheduler asks about is seen, or anything else of Pods.
 const SEEN_WITHIN: Duration = Duration::from_secs(10);
 /// The longest that a Pod waits for its condition.
 const OPENED_WITHIN: Duration = Duration::from_secs(5);
@@ -29,8 +29,8 @@ struct Known {
     good: Option<Instant>,
     /// The last event of any Pod.
     seen: Option<Instant>,
-    /// The first gate that was given since.
-    given: Option<Instant>,
+    /// When kube-scheduler first asked since about a Pod with a gate that had not been seen.
+    missed: Option<Instant>,
     /// Since when the first Pod of a namespace has waited for its condition.
     awaited: HashMap<Box<str>, Instant>,
     /// The namespaces with a Pod whose condition was refused last.
@@ -52,12 +52,12 @@ impl Gate {
     pub(super) fn seen(&self, now: Instant) {
         let mut known = self.locked();
         known.seen = Some(now);
-        known.given = None;
+        known.missed = None;
     }
 
-    /// A new Pod is given a gate.
-    pub(super) fn given(&self, now: Instant) {
-        self.locked().given.get_or_insert(now);
+    /// kube-scheduler asks about a Pod with a gate that the watch has not shown.
+    pub(super) fn missed(&self, now: Instant) {
+        self.locked().missed.get_or_insert(now);
     }
 
     /// The namespaces whose Pods wait for their condition, each with the time since when the first does, and those with Pods
@@ -91,7 +91,7 @@ impl Gate {
 impl Known {
     fn is_open(&self, now: Instant) -> bool {
         let is_good = self.good.is_some() && within(self.good, GOOD_FOR, now);
-        is_good && within(self.given, SEEN_WITHIN, now)
+        is_good && within(self.missed, SEEN_WITHIN, now)
     }
 }
 
@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn it_shuts_where_given_gates_are_followed_by_no_event_of_a_pod() {
+    fn it_shuts_where_pods_that_are_to_be_placed_are_not_seen() {
         let (gate, now) = (Gate::default(), clock::instant());
         let after = |seconds| now + Duration::from_secs(seconds);
         gate.good(after(5));
-        gate.given(now);
-        gate.given(after(9));
+        gate.missed(now);
+        gate.missed(after(9));
         assert!(gate.is_open(after(10)));
         assert!(!gate.is_open(after(11)), "the first counts");
         gate.seen(after(12));

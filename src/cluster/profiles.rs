@@ -88,6 +88,11 @@ impl Profiles {
         is_due
     }
 
+    /// True for a Pod with the gate that has been seen.
+    pub(super) fn knows_pod(&self, uid: &str) -> bool {
+        self.gated.contains_key(uid)
+    }
+
     pub(super) fn remove_pod(&mut self, uid: &str) {
         self.gated.remove(uid);
         self.due.remove(uid);

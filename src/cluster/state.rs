@@ -179,6 +179,8 @@ impl ClusterState {
 
     /// Takes a Pod as it now is.
     pub fn apply_pod(&self, pod: &Pod, now: Timestamp) {
+        let with = self.with_history(pod);
+        let pod = with.as_ref().unwrap_or(pod);
         let uid = pod.uid();
         let demand = demand(pod, self.0.settings.caps_as_demand);
         let name = PodName::new(pod.namespace(), pod.name());

@@ -75,12 +75,13 @@ async fn what_if(
     body: bytes::Bytes,
 ) -> Result<Json<PodExplanation>, ApiError> {
     let NodesQuery { nodes } = parameters(&uri, "[nodes=NAME,...]")?;
-    let pod = pod_in(&body).map_err(|why| {
+    let mut pod = pod_in(&body).map_err(|why| {
         let message = format!(
             "the body: {why}; accepted: a Pod in JSON, as kubectl get pod -o json prints one"
         );
         ApiError::bad_request("malformed", message)
     })?;
+    handlers.cluster.add_history(&mut pod);
     Ok(Json(judge(&handlers, &pod, nodes.as_deref())?))
 }
 

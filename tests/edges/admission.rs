@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
 use crate::support::hostile::{self, Damage};
@@ -19,7 +20,7 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, ungated, unused};
+use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, ungated};
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::demand::{self, DemandSource};
 use evenkeel_kubernetes::kinds::Kind;
@@ -479,7 +480,6 @@ fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
         let known = Known {
             snapshot: &snapshot,
             policy: &policy(),
-            used: &unused,
             gates: &ungated,
             now: clock::now(),
         };
@@ -525,12 +525,9 @@ fn running(name: &str, replica_set: &str) -> Value {
         "status": {"phase": "Running"}})
 }
 
-/// The first rollout of a Deployment has run for a while, and the Pods of the next one say nothing of what
-/// they need; one of them claims by itself what only admission may say.
-#[tokio::test]
-async fn what_the_pods_of_a_workload_have_used_is_the_demand_of_new_ones() {
-    let cluster = nodes();
-    add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
+/// A Deployment of which a Pod runs, and a review of a Pod of its next rollout, which says of nothing what it needs.
+fn of_a_deployment(cluster: &ClusterState) -> Value {
+    add_namespace(cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
     let mut review = recorded("pod-create-from-deployment");
     let next = review["request"]["object"]["metadata"]["ownerReferences"][0]["uid"].clone();
     for replica_set in ["rs-1", next.as_str().unwrap()] {
@@ -538,44 +535,64 @@ async fn what_the_pods_of_a_workload_have_used_is_the_demand_of_new_ones() {
         let replica_set = ControllerKey::new(NAMESPACE, replica_set);
         cluster.apply_owner(Kind::ReplicaSet, &replica_set, Some(owner));
     }
-    let now = clock::now();
     let pod = serde_json::from_value(running("web-1-a", "rs-1")).unwrap();
-    cluster.apply_pod(&pod, now);
+    cluster.apply_pod(&pod, clock::now());
+    let object = &mut review["request"]["object"];
+    object["spec"]["containers"][0]["resources"] = json!({});
+    review
+}
+
+/// The harm: anybody in the cluster learnt by a review of its own making what the Pods of any workload use.
+#[tokio::test]
+async fn a_review_is_told_nothing_of_what_other_pods_use() {
+    let cluster = nodes();
+    let mut review = of_a_deployment(&cluster);
     let mut round = UsageSample::default();
     let used = [300, 64 << 20, 1 << 26, 5_000_000, 1 << 30].map(|used| Some(Amount::new(used)));
     round.insert_pod(&PodName::new(NAMESPACE, "web-1-a"), &Resources::new(used));
     let service = Asked::new(cluster.clone(), policy());
-    let object = &mut review["request"]["object"];
-    object["spec"]["containers"][0]["resources"] = json!({"requests": {"memory": "128Mi"}});
     let forged = r#"{"cpu":999999,"history":["cpu"]}"#;
-    object["metadata"]["annotations"] = json!({"evenkeel.dev/demand": forged});
-    let demand = async |review: &Value| {
-        let patched = ask(&service, review).await.patched.unwrap();
-        let ours = ours(&patched);
-        let demand: Value = serde_json::from_str(&ours["evenkeel.dev/demand"]).unwrap();
-        (demand, ours["evenkeel.dev/profile-source"].clone(), patched)
-    };
-    let (before, source, _) = demand(&review).await;
-    assert_eq!(before["cpu"], 0, "nothing is known yet");
-    assert_eq!(
-        (&before["history"], source.as_str()),
-        (&Value::Null, "requests")
-    );
+    review["request"]["object"]["metadata"]["annotations"] = json!({"evenkeel.dev/demand": forged});
+    let before = ask(&service, &review).await.patched.unwrap();
     for _ in 0..12 {
-        cluster.remember_usage(&round, now);
+        cluster.remember_usage(&round, clock::now());
     }
-    let (after, source, patched) = demand(&review).await;
-    let history = json!(["cpu", "networkIo", "diskIo", "disk"]);
-    assert_eq!((&after["history"], source.as_str()), (&history, "history"));
-    assert_eq!(after["memory"], 128 << 20, "that is requested");
-    let cpu = after["cpu"].as_u64().unwrap();
-    assert!((300..320).contains(&cpu), "{after}");
-    // The scheduler counts what admission has written.
-    let pod: Pod = serde_json::from_value(patched).unwrap();
+    let after = ask(&service, &review).await.patched.unwrap();
+    assert_eq!(after, before);
+    let ours = ours(&after);
+    let demand = r#"{"cpu":0,"memory":0,"networkIo":0,"diskIo":0,"disk":0}"#;
+    assert_eq!(ours["evenkeel.dev/demand"], demand);
+    assert_eq!(ours["evenkeel.dev/profile-source"], "requests");
+    // Where the Pod is asked about by kube-scheduler, or watched, it is known.
+    let mut pod: Pod = serde_json::from_value(after).unwrap();
+    cluster.add_history(&mut pod);
     let counted = demand::demand(&pod, false);
-    assert_eq!(counted.amounts[Resource::Cpu], Amount::new(cpu));
-    assert_eq!(counted.sources[Resource::Cpu], DemandSource::History);
-    assert_eq!(counted.sources[Resource::Memory], DemandSource::Requests);
+    let cpu = counted.amounts[Resource::Cpu].get();
+    assert!((300..320).contains(&cpu), "{cpu}");
+    assert_eq!(counted.sources, Resources::new([DemandSource::History; 5]));
+}
+
+/// The harm: ten seconds after a made-up review of a Pod that never came, no new Pod was given a readiness gate.
+#[tokio::test]
+async fn a_review_of_a_pod_that_never_comes_shuts_no_readiness_gate() {
+    let cluster = nodes();
+    let review = of_a_deployment(&cluster);
+    let profile = json!({"metadata": {"name": "web", "namespace": NAMESPACE},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "onlineReplicas": 1}});
+    cluster.apply_profile(&serde_json::from_value(profile).unwrap());
+    let now = clock::instant();
+    cluster.condition_written(true, now);
+    let service = Asked::new(cluster.clone(), policy());
+    let patched = ask(&service, &review).await.patched.unwrap();
+    let gates = patched["spec"]["readinessGates"].as_array();
+    assert_eq!(gates.map(Vec::len), Some(1), "{patched}");
+    let later = now + Duration::from_secs(20);
+    assert!(cluster.is_gate_open(later));
+    // kube-scheduler asks about Pods that are there.
+    let mut asked = patched;
+    asked["metadata"]["uid"] = json!("real");
+    cluster.ask(&serde_json::from_value(asked).unwrap(), clock::now());
+    assert!(!cluster.is_gate_open(later));
 }
 
 #[tokio::test]

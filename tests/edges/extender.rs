@@ -14,12 +14,15 @@ use crate::support::hostile;
 use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use evenkeel::cluster::ClusterState;
+use evenkeel::cluster::owners::Owner;
 use evenkeel::config::{Config, Sources};
 use evenkeel::server::paths::{BIND, FILTER, PREEMPT, PRIORITIZE};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::extender::REFUSAL;
+use evenkeel_kubernetes::kinds::Kind;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
@@ -117,6 +120,44 @@ async fn priority_classes_and_profiles_of_the_configuration_reach_the_scheduler(
         let explained: Value = serde_json::from_slice(&explained).unwrap();
         assert_eq!(explained["lastPrioritize"]["profile"], used, "{explained}");
     }
+}
+
+/// The Pods of a Deployment say nothing of what they need, and one of them has run for a while.
+#[tokio::test]
+async fn what_the_pods_of_a_workload_use_counts_for_new_ones_of_it() {
+    let cluster = opted_in();
+    let owner = Owner::new("apps/v1", "Deployment", "web");
+    let replica_set = ControllerKey::new(NAMESPACE, "rs");
+    cluster.apply_owner(Kind::ReplicaSet, &replica_set, Some(owner));
+    let pod = |name: &str, spec: Value| {
+        let owner = json!({"kind": "ReplicaSet", "name": "web-1", "uid": "rs", "controller": true});
+        json!({"metadata": {"name": name, "namespace": NAMESPACE, "uid": name, "ownerReferences": [owner]}, "spec": spec})
+    };
+    let bound = |node: &str| json!({"nodeName": node, "containers": [{"name": "app"}]});
+    let apply = |pod: Value| cluster.apply_pod(&serde_json::from_value(pod).unwrap(), clock::now());
+    apply(pod("web-a", bound("node-0003")));
+    let service = Asked::new(cluster.clone(), policy());
+    let call = |name: &str, containers: Value| json!({"NodeNames": ["node-0001", "node-0002"], "Pod": pod(name, json!({"containers": containers}))});
+    let new = call("web-b", json!([{"name": "app"}]));
+    let before = service.post(FILTER, new.to_string()).await;
+    assert_eq!(passed(&new, &before).len(), 2);
+    let mut round = UsageSample::default();
+    let used = Resources::new([Some(Amount::new(14_000)), None, None, None, None]);
+    round.insert_pod(&PodName::new(NAMESPACE, "web-a"), &used);
+    for _ in 0..12 {
+        cluster.remember_usage(&round, clock::now());
+    }
+    let after = service.post(FILTER, new.to_string()).await;
+    assert_eq!(passed(&new, &after), [""; 0]);
+    let (_, explained) = service.explain(NAMESPACE, "web-b").await;
+    let explained = String::from_utf8_lossy(&explained);
+    assert!(explained.contains("\"history\""), "{explained}");
+    // One that went to a node without being asked about counts there as well.
+    apply(pod("web-c", bound("node-0002")));
+    let requests = json!([{"resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}]);
+    let small = call("small", requests);
+    let answer = service.post(FILTER, small.to_string()).await;
+    assert_eq!(passed(&small, &answer), ["node-0001"]);
 }
 
 fn asked_names(call: &Value) -> Vec<String> {

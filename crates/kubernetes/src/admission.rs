@@ -9,5 +9,5 @@ pub mod patch;
 pub mod review;
 pub mod wire;
 
-pub use review::{Gates, Known, Outcome, Reviewed, review, ungated, unused};
+pub use review::{Gates, Known, Outcome, Reviewed, review, ungated};
 pub use wire::{Request, WireError};

@@ -126,8 +126,6 @@ pub(crate) const CONTROL_PLANE: [&str; 2] = [
 pub const PROFILE_SOURCE_DECLARED: &str = "declared";
 /// [`PROFILE_SOURCE`] of a profile found from requests and annotations.
 pub(crate) const PROFILE_SOURCE_REQUESTS: &str = "requests";
-/// [`PROFILE_SOURCE`] of a profile found with what other Pods of the workload used.
-pub const PROFILE_SOURCE_HISTORY: &str = "history";
 
 /// True where a rule reads the annotation or label `key`; the others are skipped while parsing.
 pub(super) fn is_read(key: &str) -> bool {

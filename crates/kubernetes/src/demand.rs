@@ -6,7 +6,7 @@
 //!
 //! Requests are checked by kube-scheduler and by quotas. Annotations and caps are the word of whoever
 //! writes the Pod: a claim. So is what was used, since it is read from an annotation as well, which whoever
-//! writes the Pod may have written while the webhook was away. A Pod is judged by its own claims as they stand, but in the sums that
+//! writes the Pod may have written. A Pod is judged by its own claims as they stand, but in the sums that
 //! others are judged by they count only as [`counted`](Demand::counted) says.
 
 pub(crate) mod annotation;
@@ -15,9 +15,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::annotations::{
-    self, DEMAND, DISK_IO, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH, InvalidAnnotation, NETWORK_IO, SKIP,
+    self, DEMAND, DISK_IO, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH, InvalidAnnotation, NETWORK_IO,
+    PROFILE, SKIP,
 };
 use super::disk_io_limit;
+use super::meta::OwnerReference;
 use super::pod::Pod;
 use super::requests;
 use evenkeel_core::placement::in_tree::{ASSUMED_CPU, ASSUMED_MEMORY};
@@ -207,8 +209,8 @@ impl Demand {
     }
 }
 
-/// The demand of a Pod by its own spec and annotations, of which admission has written what other
-/// Pods of its workload used.
+/// The demand of a Pod by its own spec and annotations, of which [`with_history`] has written what other
+/// Pods of its workload use.
 #[must_use]
 pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
     let written = pod.metadata.annotation(DEMAND);
@@ -216,12 +218,50 @@ pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
     demand_beside(pod, caps_as_demand, &used)
 }
 
-/// The same of a Pod beside which others of its workload use so much; `None` where that is not known.
-pub(crate) fn demand_beside(
+/// The demand of a Pod without what others of its workload use, whatever its annotations say of that.
+pub(crate) fn demand_by_itself(pod: &Pod, caps_as_demand: bool) -> Demand {
+    demand_beside(pod, caps_as_demand, &Resources::default())
+}
+
+/// A copy of the Pod that carries what others of its workload use of what it does not say itself, and by that no profile that
+/// admission found without it. `None` where nothing is added.
+#[must_use]
+pub fn with_history(
     pod: &Pod,
     caps_as_demand: bool,
-    used: &Resources<Option<Amount>>,
-) -> Demand {
+    used: impl FnOnce(&OwnerReference) -> Resources<Option<Amount>>,
+) -> Option<Pod> {
+    let is_told = |source: &DemandSource| {
+        matches!(
+            source,
+            DemandSource::Annotation | DemandSource::Requests | DemandSource::History
+        )
+    };
+    let sources = demand(pod, caps_as_demand).sources;
+    let controller = pod.metadata.controller();
+    let controller = controller.filter(|_| !sources.values().iter().all(is_told))?;
+    let written = pod.metadata.annotation(DEMAND);
+    let written = written.map(annotation::history).unwrap_or_default();
+    let used = used(controller);
+    let used = Resources::from_fn(|resource| written[resource].or(used[resource]));
+    let known = demand_beside(pod, caps_as_demand, &used);
+    if known.sources == sources {
+        return None;
+    }
+    let history = known.sources.map(|source| source == DemandSource::History);
+    let mut pod = pod.clone();
+    let is_declared = pod.declared_profile().is_some();
+    let annotations = &mut pod.metadata.annotations;
+    if !is_declared {
+        annotations.remove(PROFILE);
+    }
+    let text = annotation::write(&known.amounts, history);
+    annotations.insert(DEMAND.to_owned(), text);
+    Some(pod)
+}
+
+/// The same of a Pod beside which others of its workload use so much; `None` where that is not known.
+fn demand_beside(pod: &Pod, caps_as_demand: bool, used: &Resources<Option<Amount>>) -> Demand {
     let annotations = &pod.metadata.annotations;
     let mut invalid = Vec::new();
     annotations::flag(annotations, SKIP, &mut invalid);
@@ -312,6 +352,44 @@ mod tests {
 
     fn amounts(values: [u64; 5]) -> Resources<Amount> {
         Resources::new(values).map(Amount::new)
+    }
+
+    #[test]
+    fn what_a_pod_does_not_say_is_told_by_its_workload() {
+        let spec = json!({"containers": [{"resources": {"requests": {"memory": "1Gi"}}}]});
+        let owner =
+            json!([{"kind": "ReplicaSet", "name": "web-1", "uid": "r", "controller": true}]);
+        let annotations = json!({NETWORK_IO: "8Mbps", PROFILE: "normal", "evenkeel.dev/profile-source": "requests"});
+        let pod = json!({"spec": spec, "metadata": {"annotations": annotations, "ownerReferences": owner}});
+        let pod: Pod = serde_json::from_value(pod).unwrap();
+        let used = Resources::new([Some(300), Some(5), Some(7), None, Some(9)]);
+        let used = used.map(|used| used.map(Amount::new));
+        let with = with_history(&pod, false, |controller| {
+            assert_eq!(controller.name, "web-1");
+            used
+        });
+        let with = with.unwrap();
+        let found = demand(&with, false);
+        assert_eq!(found.amounts, amounts([300, 1 << 30, 1_000_000, 0, 9]));
+        let sources = [History, Requests, Annotation, Unknown, History];
+        assert_eq!(found.sources, Resources::new(sources));
+        assert_eq!(with.annotated_profile(), None, "it was found without that");
+        // What it carries stays as it is.
+        let later = with_history(&with, false, |_| Resources::new([Some(Amount::new(1)); 5]));
+        let later = demand(&later.unwrap(), false);
+        assert_eq!(later.amounts, amounts([300, 1 << 30, 1_000_000, 1, 9]));
+        assert_eq!(with_history(&pod, false, |_| Resources::default()), None);
+        let mut alone = pod.clone();
+        alone.metadata.owner_references.clear();
+        assert_eq!(with_history(&alone, false, |_| used), None);
+        let mut declared = pod;
+        let source = "evenkeel.dev/profile-source";
+        declared
+            .metadata
+            .annotations
+            .insert(source.to_owned(), "declared".to_owned());
+        let with = with_history(&declared, false, |_| used).unwrap();
+        assert_eq!(with.annotated_profile(), Some("normal"));
     }
 
     #[test]

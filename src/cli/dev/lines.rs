@@ -16,7 +16,7 @@ use crate::cli::dev::cluster::events::{
 use crate::cli::output::{Failure, percent};
 use evenkeel_clock as clock;
 use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::annotations::{PROFILE_SOURCE_DECLARED, PROFILE_SOURCE_HISTORY};
+use evenkeel_kubernetes::annotations::PROFILE_SOURCE_DECLARED;
 
 /// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
@@ -106,7 +106,6 @@ fn told(event: &Event) -> (&'static str, String) {
         } => {
             let source = match &**source {
                 PROFILE_SOURCE_DECLARED => "by its annotation",
-                PROFILE_SOURCE_HISTORY => "by what its workload used",
                 _ => "by what it asks for",
             };
             ("classified", format!("{pod}: profile {profile}, {source}"))

@@ -21,6 +21,7 @@ impl ClusterState {
             let facts = pod.facts(&name, inner.counted(pod, &demand), now);
             inner.table.ask(pod.uid(), &facts, now);
         });
+        self.expect_gated(pod);
     }
 
     /// Counts a Pod on the node that it will most likely get, and as possible on those near it.

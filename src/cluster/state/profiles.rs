@@ -227,9 +227,11 @@ impl ClusterState {
         })
     }
 
-    /// A new Pod was given the readiness gate.
-    pub fn gate_given(&self, now: Instant) {
-        self.0.gate.given(now);
+    /// kube-scheduler asks about a Pod, which the watch is to show as well where it has the readiness gate.
+    pub(super) fn expect_gated(&self, pod: &Pod) {
+        if pod.is_gated() && !self.profiles().knows_pod(pod.uid()) {
+            self.0.gate.missed(evenkeel_clock::instant());
+        }
     }
 
     /// A condition was written, or would have been (`true`), or could not be.

@@ -30,7 +30,6 @@ pub(super) async fn mutate(
     let known = admission::Known {
         snapshot: &handlers.cluster.snapshot(),
         policy: &handlers.policy,
-        used: &|namespace, controller| handlers.cluster.used_beside(namespace, controller),
         gates: &|namespace, pod| {
             let now = clock::instant();
             handlers.cluster.gives_gate(namespace, pod, now)
@@ -38,9 +37,6 @@ pub(super) async fn mutate(
         now: handlers.cluster.now(),
     };
     let reviewed = admission::review(&request, &known);
-    if reviewed.is_gated && !request.dry_run {
-        handlers.cluster.gate_given(clock::instant());
-    }
     handlers.metrics.admission(reviewed.outcome.as_str());
     if let Some(cause) = failed_review(reviewed.outcome) {
         handlers.fail_open.warn(paths::MUTATE, cause, &call);

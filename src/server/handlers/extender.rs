@@ -107,8 +107,9 @@ pub(super) async fn preempt(
     State(handlers): State<Handlers>,
     call: Call,
 ) -> Result<Response, ApiError> {
-    let request = preempt::Request::parse(&call.body)
+    let mut request = preempt::Request::parse(&call.body)
         .map_err(|error| handlers.malformed(Verb::Preempt, &error, &call))?;
+    handlers.cluster.add_history(&mut request.pod);
     if call.load == Load::Shed {
         handlers.shed(Verb::Preempt, &call);
         let all: Vec<bool> = request
@@ -170,8 +171,9 @@ fn verdict(filtered: &decide::Filtered) -> &'static str {
 
 impl Handlers {
     fn read<'a>(&self, verb: Verb, call: &'a Call) -> Result<Request<'a>, ApiError> {
-        let request =
+        let mut request =
             Request::parse(&call.body).map_err(|error| self.malformed(verb, &error, call))?;
+        self.cluster.add_history(&mut request.pod);
         if request.objects.is_some() {
             self.metrics.full_nodes();
         }

@@ -8,17 +8,16 @@ use super::patch::{self, Wanted};
 use super::wire::{self, Request};
 use crate::annotations::{
     DEMAND, InvalidAnnotation, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED,
-    PROFILE_SOURCE_HISTORY, PROFILE_SOURCE_REQUESTS,
+    PROFILE_SOURCE_REQUESTS,
 };
-use crate::demand::{DemandSource, annotation, demand_beside};
+use crate::demand::{annotation, demand_by_itself};
 use crate::excerpt::excerpt;
-use crate::meta::OwnerReference;
 use crate::namespace_policy::NamespacePolicy;
 use crate::pod::Pod;
 use crate::snapshot::{OptIn, Snapshot};
 use evenkeel_core::placement::Policy;
 use evenkeel_core::profile;
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::units::Resources;
 
 /// The namespace of the cluster's own parts.
 const KUBE_SYSTEM: &str = "kube-system";
@@ -81,8 +80,6 @@ pub struct Reviewed {
     pub outcome: Outcome,
     /// The profile that the Pod was given.
     pub profile: Option<String>,
-    /// True where the Pod was given the gate by which it can be taken out of traffic.
-    pub is_gated: bool,
 }
 
 /// Whether new Pods with this metadata are given the gate by which they can be taken out of traffic: those of
@@ -95,22 +92,11 @@ pub fn ungated(_: &str, _: &Pod) -> bool {
     false
 }
 
-/// What the Pods of one workload use, by the namespace and the controller that a new Pod of it names.
-pub type Used<'a> = &'a dyn Fn(&str, &OwnerReference) -> Resources<Option<Amount>>;
-
-/// Nothing is known of what Pods use.
-#[must_use]
-pub fn unused(_: &str, _: &OwnerReference) -> Resources<Option<Amount>> {
-    Resources::default()
-}
-
 /// What is known of the cluster at one moment.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
-    /// What Pods of the same workload use; asked only where the Pod does not say it.
-    pub used: Used<'a>,
     pub gates: Gates<'a>,
     pub now: Timestamp,
 }
@@ -138,13 +124,11 @@ pub fn review(request: &Request<'_>, known: &Known<'_>) -> Reviewed {
         patch,
         warnings,
         profile,
-        is_gated,
     } = decided;
     Reviewed {
         body: wire::answer(&request.uid, patch.as_deref(), &warnings),
         outcome,
         profile,
-        is_gated,
     }
 }
 
@@ -153,7 +137,6 @@ struct Decided {
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
     profile: Option<String>,
-    is_gated: bool,
 }
 
 struct Declined {
@@ -184,7 +167,6 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
     let Known {
         snapshot,
         policy,
-        used: _,
         gates,
         now,
     } = *known;
@@ -207,7 +189,7 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
     if pod.is_skipped() {
         return Err(Declined::quietly(Outcome::Skipped));
     }
-    let (annotations, warnings, profile) = annotate(&pod, name, namespace, known);
+    let (annotations, warnings, profile) = annotate(&pod, namespace, known);
     let in_kube_system = name == KUBE_SYSTEM;
     let online_gate = !in_kube_system && gates(name, &pod);
     let wanted = Wanted {
@@ -228,35 +210,20 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
         patch,
         warnings,
         profile: Some(profile),
-        is_gated: online_gate && !pod.is_gated(),
     })
 }
 
 /// The annotations that the Pod is to carry, with warnings about values that are not accepted.
 fn annotate(
     pod: &Pod,
-    name: &str,
     namespace: &NamespacePolicy,
     known: &Known<'_>,
 ) -> (BTreeMap<&'static str, String>, Vec<String>, String) {
     let Known {
-        snapshot,
-        policy,
-        used,
-        gates: _,
-        now: _,
+        snapshot, policy, ..
     } = known;
-    let caps = policy.caps_as_demand;
-    let mut demand = demand_beside(pod, caps, &Resources::default());
-    let is_checked =
-        |source: &DemandSource| matches!(source, DemandSource::Annotation | DemandSource::Requests);
-    if !demand.sources.values().iter().all(is_checked)
-        && let Some(controller) = pod.metadata.controller()
-    {
-        demand = demand_beside(pod, caps, &used(name, controller));
-    }
-    let history = demand.sources.map(|source| source == DemandSource::History);
-    let has_history = history.values().contains(&true);
+    // Anybody may send a review, and is told nothing by it of what others use.
+    let demand = demand_by_itself(pod, policy.caps_as_demand);
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
     let choice = policy.profiles.choose(declared, || {
@@ -269,14 +236,16 @@ fn annotate(
     }
     let source = match choice.classification {
         None => PROFILE_SOURCE_DECLARED,
-        Some(_) if has_history => PROFILE_SOURCE_HISTORY,
         Some(_) => PROFILE_SOURCE_REQUESTS,
     };
     let profile = choice.name.to_owned();
     let annotations = BTreeMap::from([
         (PROFILE, profile.clone()),
         (PROFILE_SOURCE, source.to_owned()),
-        (DEMAND, annotation::write(&demand.amounts, history)),
+        (
+            DEMAND,
+            annotation::write(&demand.amounts, Resources::default()),
+        ),
     ]);
     let warnings = invalid
         .iter()
