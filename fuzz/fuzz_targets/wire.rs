@@ -22,7 +22,6 @@ fuzz_target!(|body: &[u8]| {
         let known = admission::Known {
             snapshot: &opted_in(),
             policy: &POLICY,
-            used: &admission::unused,
             gates: &admission::ungated,
             now: jiff::Timestamp::UNIX_EPOCH,
         };
