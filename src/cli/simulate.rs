@@ -14,7 +14,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::forecast::output_file;
-use super::forecast::replay::own::learnt_as_shipped;
+use super::forecast::replay::own::AS_SHIPPED;
 use super::forecast::values::{Output, parse_output};
 use super::output::{self, Failure};
 use super::scenario_file;
@@ -40,7 +40,7 @@ Examples:
   evenkeel simulate --scenario examples/scenarios/simulate/portraits.yaml --frontier --seeds 5 -o table -o ways.svg
 
 A scenario is a file as `evenkeel dev` reads it (examples/README.md names the fields), with a section for
-this command, of which every field may be left out:
+this command, of which every field may be left out (`dev` reads metrics.interval and metrics.window):
 
   simulation:
     duration: 30m          how long it runs
@@ -156,7 +156,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let line = own.policy.headroom;
     let begin = |scaling: &Scaling| {
         let (scenario, own) = (scenario.clone(), own.clone());
-        Comparison::new(scenario, *scaling, own, line, &learnt_as_shipped)
+        Comparison::new(scenario, *scaling, own, line, AS_SHIPPED)
     };
     let comparisons = in_parallel(cores(), &distinct(&Scaling::ALL, &scaling), begin, |_| ());
     let policies = distinct(&PolicyName::ALL, &policy);

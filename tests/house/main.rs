@@ -67,6 +67,7 @@ const FENCES: [Fence; 2] = [
             "src/cli/simulate/",
             "src/cli/tune/compare.rs",
             "src/cli/tune/compare/",
+            "src/controller/scaling/targets/tests/simulated.rs",
         ],
         why: "the service knows of no simulated cluster",
     },

@@ -10,7 +10,6 @@ use crate::Timeline;
 use crate::engine::requests::{Counted, RequestRate};
 use crate::machines::Machines;
 use crate::prometheus::Behaviour;
-use crate::scrape::Timing;
 use evenkeel_apiserver::{CustomMetrics, DescribedObject, MetricReading};
 use evenkeel_core::units::i64_ceil;
 
@@ -61,7 +60,7 @@ impl Adapter {
             metric: REQUESTS.to_owned(),
             labels,
             timestamp: self.timeline.date(rate.at),
-            window: Some(Timing::default().window.unsigned_abs()),
+            window: Some(self.machines.timing().window.unsigned_abs()),
             milli: i64_ceil(rate.per_second * 1000.0),
         }
     }

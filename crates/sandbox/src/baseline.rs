@@ -20,7 +20,7 @@ use crate::ordinals::Ordinals;
 use crate::placement::Placement;
 use crate::scenario::{Scale, ScaleBy, Scenario, Workload};
 use crate::scheduler::plugins;
-use crate::scrape::{Sample, Timing};
+use crate::scrape::Sample;
 use crate::victims::victim;
 use evenkeel_core::placement::deletion_order::in_order;
 use evenkeel_core::placement::usage::PodName;
@@ -358,7 +358,7 @@ fn requests_signal() -> Signal {
 
 /// The requests per second that each Pod serves, as the metrics adapter of the run tells them.
 fn served(engine: &Engine) -> Reading {
-    let window = Timing::default().window;
+    let window = engine.timing().window;
     let samples = engine.request_rates().filter_map(|(of, rate)| {
         let Counted::Served(pod) = of else {
             return None;

@@ -71,9 +71,9 @@ impl Engine {
             workloads,
             faults: _,
             objects: _,
-            simulation: _,
+            simulation,
         } = scenario;
-        let timing = Timing::default();
+        let timing = simulation.timing();
         Self {
             nodes,
             capacities: workloads.iter().map(Workload::capacity).collect(),
@@ -243,6 +243,12 @@ impl Engine {
     /// The newest samples of Pods that a metrics backend has.
     pub fn pod_samples(&self) -> impl Iterator<Item = (&PodName, Sample)> {
         self.pod_scraper.samples()
+    }
+
+    /// When a metrics backend scrapes, and the span of its rates.
+    #[must_use]
+    pub const fn timing(&self) -> Timing {
+        self.timing
     }
 
     /// The newest rates of requests that a metrics adapter has.

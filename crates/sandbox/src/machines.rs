@@ -18,7 +18,7 @@ use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, ContainerShare, Engine, Loads, STEP};
 use crate::lifecycle::Lifecycle;
 use crate::scenario::Scenario;
-use crate::scrape::Sample;
+use crate::scrape::{Sample, Timing};
 use crate::{Event, Events, Timeline};
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
@@ -148,6 +148,11 @@ impl Machines {
         let shared = self.lock();
         let samples = shared.engine.pod_samples();
         samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
+    }
+
+    /// When a metrics backend scrapes, and the span of its rates.
+    pub(crate) fn timing(&self) -> Timing {
+        self.lock().engine.timing()
     }
 
     /// The newest rates of requests that a metrics adapter has.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub use crate::engine::summary::Summary;
 
 use crate::scenario::{Scenario, Workload};
-use crate::target::LearnOwn;
+use crate::target::FitFunctions;
 use evenkeel_core::units::Ratio;
 use policies::{OwnSettings, PolicyName};
 use replicas::{Replicas, Scaling};
@@ -41,7 +41,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// A comparison on a scenario; `line` is the utilisation above which time is counted, and `learn` fits the trees of
+    /// A comparison on a scenario; `line` is the utilisation above which time is counted, and `fits` makes the fits of
     /// workloads.
     #[must_use]
     pub fn new(
@@ -49,11 +49,11 @@ impl Comparison {
         scaling: Scaling,
         own: OwnSettings,
         line: Ratio,
-        learn: LearnOwn<'_>,
+        fits: FitFunctions<'_>,
     ) -> Self {
         let workloads = scenario.workloads.iter().cloned().map(Arc::new).collect();
         Self {
-            replicas: Replicas::of(&scenario, scaling, learn),
+            replicas: Replicas::of(&scenario, scaling, fits),
             scaling,
             workloads,
             scenario,

@@ -9,6 +9,7 @@
 mod forecasting;
 mod knowledge;
 mod noise;
+mod observed_replay;
 mod parts;
 mod past;
 mod portrayed;
@@ -19,11 +20,13 @@ mod settings;
 mod side;
 mod tick;
 
-pub use knowledge::{DailyFit, Knowledge, LearnOwn, minutes_of};
+pub use knowledge::{DailyFit, FitFunctions, FitModel, Knowledge, LearnOwn, minutes_of};
 pub use noise::with_noise;
+pub use observed_replay::{ObservedTick, ReplayEvent};
 pub use parts::PART;
 pub use replay::{
-    Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_portraits,
+    Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_observed,
+    replay_portraits,
 };
 pub use settings::{Edges, Expected, Forecasts, GRID, Target};
 

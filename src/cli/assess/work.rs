@@ -10,6 +10,7 @@ use super::past::LoadPast;
 use crate::cli::forecast::grid;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::replay::entrant::{Entrant, last_days};
+use crate::cli::forecast::replay::own::fitted;
 use crate::cli::forecast::replay::report::Series;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
 use evenkeel_core::scaling::fit_times::daily_hour;
@@ -19,7 +20,7 @@ use evenkeel_core::scaling::{Bounds, Risk};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::target::{
-    self, DailyFit, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed,
+    self, DailyFit, FitFunctions, Knowledge, Policy, ReplayLoad, ReplayPoint, Replayed,
 };
 
 /// The most points of a line in a picture, which pages of hundreds of targets can hold.
@@ -207,7 +208,10 @@ fn replay_one(
         global: Arc::clone(global),
         own: Some(DailyFit {
             hour: entrant.fit_hour,
-            learn: &learn,
+            fits: FitFunctions {
+                trees: &learn,
+                model: &fitted,
+            },
         }),
     };
     let mut replayed = target::replay(&entrant.target, policy, &entrant.load, &knowledge, drawn);

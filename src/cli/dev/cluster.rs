@@ -138,8 +138,9 @@ impl Cluster {
         let prometheus = options.metrics(&machines, &timeline, &behaviour);
         let (prometheus, backend) = prometheus.await?;
         tasks.spawn(backend);
-        let own = install::own_fields(clock, addresses, prometheus);
-        let paced = install::paced_fields(clock);
+        let timing = options.scenario.simulation.timing();
+        let own = install::own_fields(clock, timing, addresses, prometheus);
+        let paced = install::paced_fields(clock, timing);
         let mounted = Mounted::write(&client, &options, &own, &paced).await?;
         let file = mounted.path();
         tasks.spawn(mounted.follow());

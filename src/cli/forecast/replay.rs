@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 pub(super) use self::args::Args;
 use self::entrant::Entrant;
+use self::own::fitted;
 use self::report::Replay;
 use super::interrupt::Interrupt;
 use super::progress::Bar;
@@ -22,7 +23,7 @@ use evenkeel_core::forecast::{GlobalPeaks, Minutes};
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{self, DailyFit, Knowledge, Policy, Replayed};
+use evenkeel_sandbox::target::{self, DailyFit, FitFunctions, Knowledge, Policy, Replayed};
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let entrants = args.files.iter().map(|path| Entrant::read(path, args));
@@ -88,7 +89,10 @@ fn replay(
             global: Arc::clone(global),
             own: (!args.without_own).then_some(DailyFit {
                 hour: entrant.fit_hour,
-                learn: &learn,
+                fits: FitFunctions {
+                    trees: &learn,
+                    model: &fitted,
+                },
             }),
         };
         Some(target::replay(

@@ -7,7 +7,7 @@ mod table;
 
 use super::jobs::in_parallel_with_bar;
 use crate::cli::forecast::output_file;
-use crate::cli::forecast::replay::own::learnt_as_shipped;
+use crate::cli::forecast::replay::own::AS_SHIPPED;
 use crate::cli::forecast::values::Output;
 use crate::cli::output::{self, Failure};
 use evenkeel_sandbox::scenario::{Scenario, Workload};
@@ -50,7 +50,7 @@ fn score(
     });
     let jobs: Vec<(&Workload, Way, u64)> = jobs.collect();
     in_parallel_with_bar(&jobs, |(workload, way, seed)| {
-        way.scored(workload, scenario, *seed, &learnt_as_shipped)
+        way.scored(workload, scenario, *seed, AS_SHIPPED)
     })
 }
 

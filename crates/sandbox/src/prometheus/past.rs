@@ -13,7 +13,6 @@ use super::before::Before;
 use super::names::{POD_METRICS, in_base_unit};
 use crate::Timeline;
 use crate::machines::Machines;
-use crate::scrape::Timing;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -63,7 +62,7 @@ impl Past {
 
     /// Notes what is used at each scrape, for ever.
     pub(super) async fn record(self, machines: Machines, timeline: Timeline) {
-        let interval = timeline.clock().period(Timing::default().interval);
+        let interval = timeline.clock().period(machines.timing().interval);
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         let mut since = BTreeMap::new();

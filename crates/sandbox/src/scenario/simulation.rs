@@ -1,14 +1,15 @@
 //! The section `simulation` of a scenario: how long it is simulated, how late measurements and bindings
 //! are, and what stands behind it.
 //!
-//! Only `evenkeel simulate` reads it; `dev` has a control plane whose delays are its own. Every field has
-//! a default, so that any scenario can be simulated.
+//! `evenkeel simulate` reads it. `dev` reads the interval and the window of its metrics, and has a control plane whose
+//! delays are its own. Every field has a default, so that any scenario can be simulated.
 
 use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, refused};
+use crate::scrape::Timing;
 use evenkeel_core::placement::NodesToScore;
 use evenkeel_kubernetes::written::Text;
 
@@ -50,16 +51,28 @@ pub struct Background {
     pub assumed: Vec<String>,
 }
 
+impl Simulation {
+    /// When loads are measured, and over which span.
+    #[must_use]
+    pub const fn timing(&self) -> Timing {
+        Timing {
+            interval: self.interval,
+            window: self.window,
+        }
+    }
+}
+
 impl Default for Simulation {
     fn default() -> Self {
         let (second, milli) = (SignedDuration::from_secs, SignedDuration::from_millis);
+        // As Prometheus and the service are shipped.
+        let Timing { interval, window } = Timing::default();
         Self {
             duration: second(1800),
             count_from: SignedDuration::ZERO,
             apart: SignedDuration::ZERO,
-            // As Prometheus and the service are shipped.
-            interval: second(15),
-            window: second(60),
+            interval,
+            window,
             delay: second(5),
             // Of a kube-scheduler at some 200 Pods a second, and an API server that is not busy.
             decision: milli(5),

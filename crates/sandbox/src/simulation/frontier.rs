@@ -10,7 +10,7 @@ use super::responses::Responses;
 use super::scaled::{Scaled, changes};
 use crate::portraits::{Portraits, ProviderKind};
 use crate::scenario::{Scenario, Workload};
-use crate::target::{LearnOwn, Policy};
+use crate::target::{FitFunctions, Policy};
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::Ratio;
@@ -75,7 +75,7 @@ impl Way {
         workload: &Workload,
         scenario: &Scenario,
         seed: u64,
-        learn: LearnOwn<'_>,
+        fits: FitFunctions<'_>,
     ) -> Option<Scored> {
         let portraits = workload.portraits.as_ref()?;
         let meant = match self {
@@ -83,13 +83,13 @@ impl Way {
             Self::Portraits(kinds) => Some(portraits.only(kinds)?),
         };
         let scaled = Scaled::of(workload, scenario, Some(Random::new(seed)))?;
-        Some(self.run(&scaled, meant.as_ref(), learn))
+        Some(self.run(&scaled, meant.as_ref(), fits))
     }
 
-    fn run(self, scaled: &Scaled, portraits: Option<&Portraits>, learn: LearnOwn<'_>) -> Scored {
-        let plain = |target| scaled.by_hpa(Policy::Hpa { target }, learn);
+    fn run(self, scaled: &Scaled, portraits: Option<&Portraits>, fits: FitFunctions<'_>) -> Scored {
+        let plain = |target| scaled.by_hpa(Policy::Hpa { target }, fits);
         let run = match (self, portraits) {
-            (Self::Portraits(_), Some(portraits)) => scaled.by_portraits(portraits, learn),
+            (Self::Portraits(_), Some(portraits)) => scaled.by_portraits(portraits, fits),
             (Self::Portraits(_), None) | (Self::Hpa { percent: 100 }, _) => plain(scaled.share),
             (Self::Hpa { percent }, _) => plain(lower(scaled.share, percent)),
         };

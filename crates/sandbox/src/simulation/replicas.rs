@@ -13,8 +13,9 @@ use jiff::SignedDuration;
 use super::responses::Responses;
 use super::scaled::{Scaled, ScaledRun};
 use crate::scenario::{Scenario, Workload};
-use crate::target::{GRID, LearnOwn, Policy, ReplayPoint};
+use crate::target::{FitFunctions, GRID, Policy, ReplayEvent, ReplayPoint};
 use evenkeel_core::forecast::ModelSet;
+use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
 
@@ -56,7 +57,7 @@ impl Scaling {
     }
 
     /// A workload under this way of scaling.
-    fn run(self, scaled: &Scaled, learn: LearnOwn<'_>) -> ScaledRun {
+    fn run(self, scaled: &Scaled, fits: FitFunctions<'_>) -> ScaledRun {
         let floors = |models| Policy::Evenkeel {
             models,
             risk: Risk::default(),
@@ -65,13 +66,13 @@ impl Scaling {
             target: scaled.share,
         };
         let policy = match (self, &scaled.portraits) {
-            (Self::Portraits, Some(portraits)) => return scaled.by_portraits(portraits, learn),
+            (Self::Portraits, Some(portraits)) => return scaled.by_portraits(portraits, fits),
             (Self::Hpa, _) | (Self::Portraits, None) => plain,
             (Self::Tes, _) => floors(ModelSet::Tes),
             (Self::DsHpa, _) => floors(ModelSet::SHpa),
             (Self::Auto, _) => floors(ModelSet::Auto),
         };
-        scaled.by_hpa(policy, learn)
+        scaled.by_hpa(policy, fits)
     }
 }
 
@@ -79,6 +80,25 @@ impl fmt::Display for Scaling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
+}
+
+/// Runs a workload of a scenario above floors by `auto`, under the load that `seed` makes, and shows `observe` all that
+/// decides them. False for a workload that has none.
+pub fn observe_floors(
+    (scenario, workload): (&Scenario, &Workload),
+    seed: u64,
+    fits: FitFunctions<'_>,
+    observe: &mut dyn FnMut(ReplayEvent<'_>),
+) -> bool {
+    let scaled = Scaled::of(workload, scenario, Some(Random::new(seed)));
+    let observed = scaled.map(|scaled| {
+        let policy = Policy::Evenkeel {
+            models: ModelSet::Auto,
+            risk: Risk::default(),
+        };
+        scaled.observed(policy, fits, observe)
+    });
+    observed.is_some()
 }
 
 /// The times of changes with the count from then on.
@@ -98,9 +118,9 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// The counts of a scenario; `learn` fits the trees of its workloads.
+    /// The counts of a scenario; `fits` makes the fits of its workloads.
     #[must_use]
-    pub fn of(scenario: &Scenario, scaling: Scaling, learn: LearnOwn<'_>) -> Self {
+    pub fn of(scenario: &Scenario, scaling: Scaling, fits: FitFunctions<'_>) -> Self {
         let mut all = Self::default();
         for workload in &scenario.workloads {
             let changes = match Scaled::of(workload, scenario, None) {
@@ -110,7 +130,7 @@ impl Replicas {
                         cost,
                         responses,
                         unserved: _,
-                    } = scaling.run(&scaled, learn);
+                    } = scaling.run(&scaled, fits);
                     let changes = changes(workload.arrival, &points);
                     all.cost.replica_hours += cost.replica_hours;
                     all.cost.under_provisioned_seconds += cost.under_provisioned_seconds;
@@ -223,7 +243,7 @@ simulation: {duration: 24h, apart: 1m}
     #[test]
     fn replicas_are_counted_from_their_arrival_and_by_time() {
         let scenario: Scenario = SHOP.parse().unwrap();
-        let replicas = Replicas::of(&scenario, Scaling::Hpa, &|_, _, _| None);
+        let replicas = Replicas::of(&scenario, Scaling::Hpa, FitFunctions::NONE);
         let minute = SignedDuration::from_mins;
         let fixed = |at| replicas.at(1, minute(at));
         assert_eq!(fixed(1), (0, Some(minute(2))));
@@ -237,7 +257,7 @@ simulation: {duration: 24h, apart: 1m}
     #[test]
     fn an_hpa_follows_the_traffic_within_its_bounds_and_who_waits_is_told() {
         let scenario: Scenario = SHOP.parse().unwrap();
-        let replicas = Replicas::of(&scenario, Scaling::Hpa, &|_, _, _| None);
+        let replicas = Replicas::of(&scenario, Scaling::Hpa, FitFunctions::NONE);
         let counts: Vec<u32> = replicas.changes[0]
             .iter()
             .map(|(_, count)| *count)

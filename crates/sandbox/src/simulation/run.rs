@@ -18,7 +18,6 @@ use super::subject::{PodId, Step};
 use crate::engine::summary::{Summary, SummaryBuilder};
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{NodeShape, Scenario, Workload};
-use crate::scrape::Timing;
 use evenkeel_core::placement::deletion_order::{Victim, in_order};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::Ratio;
@@ -89,10 +88,7 @@ impl<'a> Run<'a> {
             agenda,
             pods,
             scheduler: Scheduler::new(nodes, workloads, simulation.nodes_to_score, random),
-            monitoring: Monitoring::new(Timing {
-                interval: simulation.interval,
-                window: simulation.window,
-            }),
+            monitoring: Monitoring::new(simulation.timing()),
             summary: SummaryBuilder::new(line),
             random,
             queue: VecDeque::new(),

@@ -9,10 +9,9 @@ use crate::load;
 use crate::portraits::Portraits;
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{Scale, ScaleBy, Scenario, Startup, Surge, Traffic, Workload};
-use crate::scrape::Timing;
 use crate::target::{
-    self, DailyFit, Edges, GRID, Knowledge, LearnOwn, Policy, ReplayLoad, ReplayPoint, Replayed,
-    Target, with_noise,
+    self, DailyFit, Edges, FitFunctions, GRID, Knowledge, Policy, ReplayEvent, ReplayLoad,
+    ReplayPoint, Replayed, Target, with_noise,
 };
 use evenkeel_core::forecast::Series;
 use evenkeel_core::random::Random;
@@ -80,21 +79,27 @@ impl Scaled {
         })
     }
 
-    /// The run under an HPA, above floors or not, whose trees `learn` fits.
-    pub(super) fn by_hpa(&self, policy: Policy, learn: LearnOwn<'_>) -> ScaledRun {
-        let knowledge = self.knowledge(learn);
-        self.run(target::replay(
-            &self.target,
-            policy,
-            &self.load,
-            &knowledge,
-            true,
-        ))
+    /// The run under an HPA, above floors or not, with the fits that the service makes.
+    pub(super) fn by_hpa(&self, policy: Policy, fits: FitFunctions<'_>) -> ScaledRun {
+        self.observed(policy, fits, &mut |_| ())
+    }
+
+    /// The same, of which `observe` is shown all that decides the floors.
+    pub(super) fn observed(
+        &self,
+        policy: Policy,
+        fits: FitFunctions<'_>,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
+    ) -> ScaledRun {
+        let knowledge = self.knowledge(fits);
+        let (target, load) = (&self.target, &self.load);
+        let replayed = target::replay_observed(target, policy, load, &knowledge, true, observe);
+        self.run(replayed)
     }
 
     /// The run under portraits.
-    pub(super) fn by_portraits(&self, portraits: &Portraits, learn: LearnOwn<'_>) -> ScaledRun {
-        let knowledge = self.knowledge(learn);
+    pub(super) fn by_portraits(&self, portraits: &Portraits, fits: FitFunctions<'_>) -> ScaledRun {
+        let knowledge = self.knowledge(fits);
         self.run(target::replay_portraits(
             &self.target,
             portraits,
@@ -103,10 +108,10 @@ impl Scaled {
         ))
     }
 
-    fn knowledge<'a>(&self, learn: LearnOwn<'a>) -> Knowledge<'a> {
+    fn knowledge<'a>(&self, fits: FitFunctions<'a>) -> Knowledge<'a> {
         let hour = self.fit_hour;
         Knowledge {
-            own: Some(DailyFit { hour, learn }),
+            own: Some(DailyFit { hour, fits }),
             ..Knowledge::default()
         }
     }
@@ -165,10 +170,7 @@ fn target(workload: &Workload, simulation: &Simulation) -> Option<Target> {
         capacity,
         bounds: Bounds::new(bound(min), bound(max)).ok()?,
         start_up: pull.saturating_add(start).saturating_add(warm_up),
-        metrics: Timing {
-            interval: simulation.interval,
-            window: simulation.window,
-        },
+        metrics: simulation.timing(),
         edges: Edges {
             warm_up: workload.usage.warm_up[Resource::Cpu].as_f64() / carried,
             settling: SignedDuration::ZERO,

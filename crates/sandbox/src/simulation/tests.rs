@@ -44,7 +44,7 @@ fn comparison(text: &str) -> Comparison {
         Scaling::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
-        &|_, _, _| None,
+        FitFunctions::NONE,
     )
 }
 
@@ -158,7 +158,7 @@ fn a_seed_gives_the_same_figures_and_another_one_others() {
         Scaling::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
-        &|_, _, _| None,
+        FitFunctions::NONE,
     );
     for policy in PolicyName::ALL {
         let of = |seed| serde_json::to_string(&mixed.run(policy, seed)).unwrap();
@@ -177,7 +177,7 @@ fn pods_are_where_they_were_placed_and_requests_fit_at_every_moment() {
         Scaling::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
-        &|_, _, _| None,
+        FitFunctions::NONE,
     );
     for policy in PolicyName::ALL {
         let mut run = mixed.begin(policy, 3);

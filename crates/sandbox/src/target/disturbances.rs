@@ -77,6 +77,7 @@ fn floors(target: &Target, models: ModelSet, load: &Series, happens: Happens) ->
             measured,
             current: pods.replicas(),
             ready: pods.ready(at),
+            starts: pods.starts(),
             reaction: Reaction::Autoscaler(reactive),
             portraits: None,
         });

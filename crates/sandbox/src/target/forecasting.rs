@@ -10,12 +10,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::knowledge::{self, DailyFit, Knowledge};
+use super::observed_replay::ReplayEvent;
 use super::past;
 use super::settings::{Expected, Forecasts, GRID, Target};
 use super::tick::{PortraitStep, TickDecision, TickObservation};
 use crate::portraits::Portraits;
 use evenkeel_core::forecast::{Distrust, ModelSet, Resolution, Series, Shared, Trust};
-use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
@@ -117,37 +118,45 @@ impl Forecaster {
         own: DailyFit<'_>,
         past: impl Fn(Timestamp) -> Option<Series>,
     ) {
-        let DailyFit { hour, learn } = own;
+        let DailyFit { hour, fits } = own;
         let [ScaledSignal { signal, .. }] = &self.signals;
         let due = self.tracker.fits_due(hour, now);
         let due: Vec<_> = due.map(|fit| (fit.window, fit.lesson, fit.end)).collect();
         for (window, lesson, end) in due {
             self.tracker.fitting(signal, hour, now);
-            // Models of other families are fitted by nobody here, and `auto` serves until they are.
-            let learnt = match &lesson {
-                Lesson::Trees(pods) => {
-                    past(end).and_then(|past| learn(&knowledge::bridged(&past), window, pods))
-                }
-                Lesson::Model(_) => None,
+            let past = past(end).map(|past| knowledge::bridged(&past));
+            let adopted = match (&lesson, past) {
+                (_, None) => None,
+                (Lesson::Trees(pods), Some(past)) => (fits.trees)(&past, window, pods)
+                    .map(|learnt| self.tracker.adopt_learnt(signal, learnt)),
+                (Lesson::Model(models), Some(past)) => (fits.model)(&past, window, *models)
+                    .map(|model| self.tracker.adopt_model(signal, model, now)),
             };
-            match learnt {
-                Some(learnt) => self.tracker.adopt_learnt(signal, learnt),
-                None => self.tracker.fit_too_short(signal, now),
+            if adopted.is_none() {
+                self.tracker.fit_too_short(signal, now);
             }
         }
     }
 
-    /// Learns from a past of minutes, as the service does from a database when it starts; before the
-    /// first tick, which comes after all of it.
-    pub(super) fn learn(&mut self, past: &Series) {
-        let Ok(now) = past.end().checked_add(past.step()) else {
-            return;
-        };
-        for resolution in [Resolution::FiveMinutes, Resolution::Minute] {
+    /// Learns from the past before the first tick at `now`, as the service does from a database when it starts;
+    /// `observe` is shown each part.
+    pub(super) fn learn(
+        &mut self,
+        past: &Series,
+        now: Timestamp,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
+    ) {
+        for resolution in Resolution::ALL {
             let [ScaledSignal { signal, .. }] = &self.signals;
             let means = past::means(past, resolution.step(), now);
-            let points = means.iter().flat_map(past::points);
-            self.tracker.refill(signal, resolution, points, now);
+            let points: Vec<_> = means.iter().flat_map(past::points).collect();
+            self.tracker
+                .refill(signal, resolution, points.iter().copied(), now);
+            observe(ReplayEvent::Past {
+                resolution,
+                points: &points,
+                now,
+            });
         }
     }
 
@@ -241,6 +250,7 @@ impl Forecaster {
             portraits: seen.portraits,
             shared: &self.shared,
         };
+        self.policy.lead = Lead::of(seen.starts, GRID);
         let report = self.tracker.tick(&self.policy, &input);
         let due = seen.now.checked_add(report.horizon.ahead());
         let model = report.loads.first().and_then(|load| load.model);
@@ -307,7 +317,7 @@ fn policy(target: &Target, mode: Mode, risk: Risk) -> Policy {
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        lead: target.lead(),
+        lead: Lead::of(&[target.start_time()], GRID),
         max_age: Settings::default().max_age,
         risk,
     }

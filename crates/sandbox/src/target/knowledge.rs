@@ -4,13 +4,31 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::past;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, Resolution, Series};
-use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelSet, Resolution, Series};
+use evenkeel_core::scaling::tracker::{Learnt, LoadModel};
 use evenkeel_core::scaling::trial::TrialPods;
 
 /// Learns from the past of a target's Pods, for a window of so many minutes; `None` where it is too
 /// short.
 pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<Learnt> + Sync);
+
+/// Fits a model that a target names on its past, for a window of so many minutes; `None` where the past is too short.
+pub type FitModel<'a> = &'a (dyn Fn(&Minutes, usize, ModelSet) -> Option<LoadModel> + Sync);
+
+/// The fits that the service makes in the background.
+#[derive(Clone, Copy)]
+pub struct FitFunctions<'a> {
+    pub trees: LearnOwn<'a>,
+    pub model: FitModel<'a>,
+}
+
+impl FitFunctions<'static> {
+    /// No fit is made.
+    pub const NONE: Self = Self {
+        trees: &|_, _, _| None,
+        model: &|_, _, _| None,
+    };
+}
 
 /// What forecasts of a run know beside the load.
 #[derive(Clone)]
@@ -28,7 +46,7 @@ pub struct Knowledge<'a> {
 pub struct DailyFit<'a> {
     /// The hour of the day, by [`evenkeel_core::scaling::fit_times::daily_hour`].
     pub hour: i64,
-    pub learn: LearnOwn<'a>,
+    pub fits: FitFunctions<'a>,
 }
 
 impl Default for Knowledge<'_> {

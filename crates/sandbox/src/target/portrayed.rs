@@ -116,6 +116,7 @@ impl<'a> Portrayed<'a> {
             measured: self.pods.measured(),
             current: counts.online,
             ready: self.pods.ready(at),
+            starts: self.pods.starts(),
             reaction: match &self.reactive {
                 Some(_) => Reaction::Reconciled(reconciled),
                 None => Reaction::Nobody,

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::Forecaster;
 use super::knowledge::Knowledge;
+use super::observed_replay::{ObservedTick, ReplayEvent};
 use super::parts::Parts;
 use super::past;
 use super::portrayed::Portrayed;
@@ -134,12 +135,13 @@ impl Policy {
         load: &ReplayLoad,
         running: &Series,
         knowledge: &Knowledge<'_>,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> Option<Forecaster> {
         let Self::Evenkeel { models, risk } = self else {
             return None;
         };
         let forecaster = Forecaster::floors(target, models, risk);
-        Some(load.taught(forecaster, running, knowledge))
+        Some(load.taught(forecaster, running, knowledge, observe))
     }
 }
 
@@ -212,11 +214,10 @@ impl ReplayLoad {
         forecaster: Forecaster,
         running: &Series,
         knowledge: &Knowledge<'_>,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> Forecaster {
         let mut forecaster = forecaster.with(knowledge);
-        if let Some(past) = self.past(running.start()) {
-            forecaster.learn(&past);
-        }
+        forecaster.learn(&self.load, running.start(), observe);
         forecaster
     }
 
@@ -235,10 +236,23 @@ pub fn replay(
     knowledge: &Knowledge<'_>,
     with_points: bool,
 ) -> Replayed {
+    replay_observed(target, policy, load, knowledge, with_points, &mut |_| ())
+}
+
+/// The same; `observe` is shown all that decides the floors.
+#[must_use]
+pub fn replay_observed(
+    target: &Target,
+    policy: Policy,
+    load: &ReplayLoad,
+    knowledge: &Knowledge<'_>,
+    with_points: bool,
+    observe: &mut dyn FnMut(ReplayEvent<'_>),
+) -> Replayed {
     let running = load.running(target);
     let scaler = Scaler::Hpa {
         forecaster: policy
-            .forecaster(target, load, &running, knowledge)
+            .forecaster(target, load, &running, knowledge, observe)
             .map(Box::new),
         side: Box::new(Side::new(
             target,
@@ -247,7 +261,7 @@ pub fn replay(
             load.start,
         )),
     };
-    judge(scaler, load, &running, knowledge, with_points)
+    judge(scaler, load, &running, knowledge, with_points, observe)
 }
 
 /// Runs a target that `portraits` scale through the judged part of `load`, with its points.
@@ -260,7 +274,7 @@ pub fn replay_portraits(
 ) -> Replayed {
     let running = load.running(target);
     let forecaster = Forecaster::portraits(target, portraits);
-    let forecaster = load.taught(forecaster, &running, knowledge);
+    let forecaster = load.taught(forecaster, &running, knowledge, &mut |_| ());
     let scaler = Portrayed::new(target, (&running, load.start), portraits, forecaster);
     judge(
         Scaler::Portraits(Box::new(scaler)),
@@ -268,6 +282,7 @@ pub fn replay_portraits(
         &running,
         knowledge,
         true,
+        &mut |_| (),
     )
 }
 
@@ -282,9 +297,12 @@ enum Scaler<'a> {
 }
 
 impl Scaler<'_> {
-    fn tick(&mut self, tick: &Tick) -> Passed {
+    fn tick(&mut self, tick: &Tick, observe: &mut dyn FnMut(ReplayEvent<'_>)) -> Passed {
         match self {
-            Self::Hpa { side, forecaster } => side.tick(tick, forecaster.as_deref_mut()),
+            Self::Hpa { side, forecaster } => {
+                let mut observe = |tick: ObservedTick<'_>| observe(ReplayEvent::Tick(tick));
+                side.observed_tick(tick, forecaster.as_deref_mut(), &mut observe)
+            }
             Self::Portraits(portrayed) => portrayed.tick(tick),
         }
     }
@@ -318,6 +336,7 @@ fn judge(
     running: &Series,
     knowledge: &Knowledge<'_>,
     with_points: bool,
+    observe: &mut dyn FnMut(ReplayEvent<'_>),
 ) -> Replayed {
     let mut points = Vec::new();
     let mut parts = Parts::default();
@@ -336,7 +355,7 @@ fn judge(
             floor,
             load: arrived,
             forecast: _,
-        } = scaler.tick(&tick);
+        } = scaler.tick(&tick, observe);
         // Before, its window is not known yet.
         let fits = knowledge.own.filter(|_| is_counted);
         if let Some((forecaster, own)) = scaler.forecaster().zip(fits) {

@@ -8,6 +8,8 @@
 mod amounts;
 mod parking;
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::seen::{Seen, Shown};
@@ -19,9 +21,10 @@ use amounts::{milli, requests};
 use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::frontier::{Cost, is_under_provisioned};
+use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa::Observed;
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
-use evenkeel_core::scaling::pod::Requests;
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::Measurement;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::units::{Resource, Resources};
@@ -72,6 +75,8 @@ pub(super) struct ScaledPods {
     seen: Seen,
     /// The load of each Pod that serves, now.
     each: f64,
+    /// The start of a Pod, which is known once one has been ready.
+    start: [StartTime; 1],
     /// True once a Pod has been ready.
     is_open: bool,
 }
@@ -121,7 +126,8 @@ impl ScaledPods {
             carriers: Carriers::default(),
             seen: Seen::of(Signal::from(target.resource)),
             each: 0.0,
-            is_open: false,
+            start: [target.start_time()],
+            is_open: start == Start::Settled,
         };
         let [made, ready] = match start {
             Start::Settled => [SignedDuration::from_hours(-1); 2],
@@ -214,13 +220,23 @@ impl ScaledPods {
         autoscaler::measurement(self.begin.saturating_add(sample.at), window, used)
     }
 
+    /// The starts of Pods that are known.
+    pub(super) fn starts(&self) -> &[StartTime] {
+        if self.is_open { &self.start } else { &[] }
+    }
+
+    /// The Pods as of the last tick, with the newest measurement of each.
+    pub(super) fn seen(&self) -> (&[Arc<PodFacts>], &[Option<Measurement>]) {
+        (&self.seen.shared, &self.seen.measured)
+    }
+
     /// The load as of the last tick: the sum that the service forms.
     pub(super) fn measured(&self) -> Option<LoadSample> {
         let signal = Signal::from(self.target.resource);
         let observation = Observation {
             pods: &self.seen.shared,
             carriers: &self.carriers,
-            replicas: None,
+            replicas: Some(self.replicas()),
             samples: vec![(signal.clone(), Samples::PerPod(self.seen.measured.clone()))],
         };
         observation.load(&signal, ValueScope::Whole)

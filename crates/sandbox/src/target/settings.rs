@@ -6,7 +6,7 @@ use crate::autoscaler::SYNC;
 use crate::scrape::Timing;
 use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
 use evenkeel_core::scaling::Bounds;
-use evenkeel_core::scaling::horizon::{Lead, StartTime};
+use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::Resource;
 
@@ -33,13 +33,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// What passes from a decision until the Pods that it asks for are ready.
-    pub(super) fn lead(&self) -> Lead {
-        let start = StartTime {
+    /// The start of each of its Pods.
+    pub(super) const fn start_time(&self) -> StartTime {
+        StartTime {
             waited: SignedDuration::ZERO,
             started: self.start_up,
-        };
-        Lead::of(&[start], SYNC)
+        }
     }
 
     pub(super) fn initial(&self, load: &Series) -> i32 {

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::Forecaster;
+use super::observed_replay::ObservedTick;
 use super::replicas::ScaledPods;
 use super::settings::{Expected, Start, Target};
 use super::tick::TickObservation;
@@ -51,6 +52,16 @@ impl Side {
     /// The tick, and the time up to the next one; `forecaster` decides the floor that the HPA has then,
     /// and without one its `minReplicas` stays.
     pub(super) fn tick(&mut self, tick: &Tick, forecaster: Option<&mut Forecaster>) -> Passed {
+        self.observed_tick(tick, forecaster, &mut |_| ())
+    }
+
+    /// The same; `observe` is shown each decision.
+    pub(super) fn observed_tick(
+        &mut self,
+        tick: &Tick,
+        forecaster: Option<&mut Forecaster>,
+        observe: &mut dyn FnMut(ObservedTick<'_>),
+    ) -> Passed {
         let Tick { now, at, load } = *tick;
         let load = self.pods.arriving(at, load);
         let reactive = self.pods.sync(at, load, self.floor);
@@ -70,8 +81,20 @@ impl Side {
                 measured: self.pods.measured(),
                 current: passed.replicas,
                 ready: passed.ready,
+                starts: self.pods.starts(),
                 reaction: Reaction::Autoscaler(reactive),
                 portraits: None,
+            });
+            let (pods, measured) = self.pods.seen();
+            observe(ObservedTick {
+                now,
+                pods,
+                measured,
+                starts: self.pods.starts(),
+                replicas: passed.replicas,
+                reactive,
+                floor: self.floor,
+                decided: decided.replicas,
             });
             self.floor = decided.replicas;
         }

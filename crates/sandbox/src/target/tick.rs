@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use evenkeel_core::forecast::{Accuracy, Step, Trust};
-use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::horizon::{Horizon, StartTime};
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::stages::Change;
 use evenkeel_core::scaling::tracker::Reaction;
@@ -17,6 +17,8 @@ pub(super) struct TickObservation<'a> {
     pub measured: Option<LoadSample>,
     pub current: i32,
     pub ready: i32,
+    /// The starts of Pods that are known.
+    pub starts: &'a [StartTime],
     /// The reaction to the load as it is now.
     pub reaction: Reaction<'a>,
     /// The portraits that the count follows; `None` where a floor is decided.

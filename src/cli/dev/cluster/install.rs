@@ -104,8 +104,7 @@ fn owned<const N: usize>(fields: [(&str, String); N]) -> Fields {
 }
 
 /// Fields of the service's configuration that fit the pace of the scenario.
-pub(super) fn paced_fields(clock: Clock) -> Fields {
-    let timing = Timing::default();
+pub(super) fn paced_fields(clock: Clock, timing: Timing) -> Fields {
     let span = |span, least| paced_span(clock, span, least);
     owned([
         ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
@@ -133,8 +132,13 @@ pub(super) fn paced_fields(clock: Clock) -> Fields {
 }
 
 /// Fields of the service's configuration that say where the cluster is.
-pub(super) fn own_fields(clock: Clock, addresses: Addresses, prometheus: SocketAddr) -> Fields {
-    let window = paced_span(clock, Timing::default().window, Duration::ZERO);
+pub(super) fn own_fields(
+    clock: Clock,
+    timing: Timing,
+    addresses: Addresses,
+    prometheus: SocketAddr,
+) -> Fields {
+    let window = paced_span(clock, timing.window, Duration::ZERO);
     let mut fields = owned([
         ("server.https", addresses.https.to_string()),
         ("server.http", addresses.http.to_string()),

@@ -1,19 +1,32 @@
 //! What a series' own past taught, which all policies of the series share.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use evenkeel_core::forecast::{GlobalPeaks, Minutes};
-use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelSet, Shared};
+use evenkeel_core::scaling::tracker::{Learnt, LoadModel};
 use evenkeel_core::scaling::trial::TrialPods;
-use evenkeel_training::{OwnSettings, learn};
+use evenkeel_sandbox::target::FitFunctions;
+use evenkeel_training::{ModelTrainer, OwnSettings, learn};
+
+/// The fits that the service makes, with the weights that are shipped.
+pub(in crate::cli) const AS_SHIPPED: FitFunctions<'static> = FitFunctions {
+    trees: &learnt_as_shipped,
+    model: &fitted,
+};
+
+/// A model that a target names, as the service fits it; `None` where its past is too short.
+pub(in crate::cli) fn fitted(past: &Minutes, window: usize, models: ModelSet) -> Option<LoadModel> {
+    let shared = Shared {
+        trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
+        ..Shared::default()
+    };
+    LoadModel::fitted(models, past, window, &shared).ok()
+}
 
 /// What a past teaches with the weights that are shipped, as the service learns from it.
-pub(in crate::cli) fn learnt_as_shipped(
-    past: &Minutes,
-    window: usize,
-    pods: &TrialPods,
-) -> Option<Learnt> {
+fn learnt_as_shipped(past: &Minutes, window: usize, pods: &TrialPods) -> Option<Learnt> {
     let (global, settings) = (GlobalPeaks::shipped(), OwnSettings::default());
     // Rows of numbers that are finite are not refused.
     learn(&global, past, window, pods, &settings).ok().flatten()

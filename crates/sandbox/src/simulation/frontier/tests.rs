@@ -38,7 +38,7 @@ fn scored(way: Way, workload: usize, seed: u64) -> Option<Scored> {
         &scenario.workloads[workload],
         &scenario,
         seed,
-        &|_, _, _| None,
+        FitFunctions::NONE,
     )
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::scrape::Timing;
-use crate::target::{self, DailyFit, Edges, Knowledge, LearnOwn};
+use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 use evenkeel_core::forecast::{Minutes, Quantiles};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
@@ -241,10 +241,14 @@ fn the_parts_of_the_judged_time_add_up_to_the_whole() {
     assert!((sum(|part| part.replica_hours) - replayed.cost.replica_hours).abs() < 1e-6);
 }
 
-fn with_fits(learn: LearnOwn<'_>) -> Knowledge<'_> {
+fn with_fits(trees: LearnOwn<'_>) -> Knowledge<'_> {
     let hour = 5;
+    let fits = FitFunctions {
+        trees,
+        ..FitFunctions::NONE
+    };
     Knowledge {
-        own: Some(DailyFit { hour, learn }),
+        own: Some(DailyFit { hour, fits }),
         ..Knowledge::default()
     }
 }
@@ -262,6 +266,31 @@ fn fits_are_made_when_the_service_makes_them() {
     let _ = replay(&target(), floors, &judged, &with_fits(&learn), false);
     let ends: Vec<i64> = ends.into_inner().unwrap().into_iter().collect();
     assert_eq!(ends, [29 * HOUR, 53 * HOUR]);
+}
+
+/// The harm: a model that a target names was never fitted, and `auto` was replayed under its name.
+#[test]
+fn the_model_that_is_named_is_fitted_as_in_the_service() {
+    let fitted = Mutex::new(Vec::new());
+    let model = |past: &Minutes, _: usize, models| {
+        fitted.lock().unwrap().push((models, past.values().len()));
+        None
+    };
+    let knowledge = Knowledge {
+        own: Some(DailyFit {
+            hour: 5,
+            fits: FitFunctions {
+                model: &model,
+                ..FitFunctions::NONE
+            },
+        }),
+        ..Knowledge::default()
+    };
+    let (judged, floors) = (load(0, 42, 40 * HOUR), floored(ModelSet::Arima));
+    let _ = replay(&target(), floors, &judged, &knowledge, false);
+    // Nothing came of it, so that it is tried again once an hour more is known.
+    let hours = [40, 41].map(|hours| (ModelSet::Arima, hours * 60));
+    assert_eq!(fitted.into_inner().unwrap(), hours);
 }
 
 /// The harm: floors were replayed that the service, which judges them by the target's own past, would not have made.

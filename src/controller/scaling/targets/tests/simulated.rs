@@ -1,0 +1,291 @@
+//! The floors of `evenkeel simulate` are the service's: what decides them in a replay is fed to the service's own state
+//! of a target, which comes to the same floor at each tick.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use json_patch::PatchOperation;
+use serde_json::Value;
+
+use super::*;
+use crate::api::scaling::ObjectName;
+use crate::controller::scaling::targets::{FitEnd, Fitted, Lane};
+use crate::metrics::prometheus::WorkloadSums;
+use evenkeel_core::forecast::{Minutes, Node, OwnPeaks, Quantiles, Resolution, Trees};
+use evenkeel_core::placement::usage::Span;
+use evenkeel_core::scaling::tracker::{Learnt, Lesson};
+use evenkeel_core::scaling::trial::{Trial, TrialPods};
+use evenkeel_sandbox::scenario::{Scale, ScaleBy, Scenario, Workload as ScenarioWorkload};
+use evenkeel_sandbox::simulation::replicas::observe_floors;
+use evenkeel_sandbox::target::{FitFunctions, ObservedTick, ReplayEvent};
+
+/// A fit of the replay, which the service is to ask for at the same tick.
+struct Taught {
+    end: i64,
+    window: usize,
+    pods: TrialPods,
+    learnt: Learnt,
+}
+
+/// The service with one target, an HPA in mode floor.
+struct Service {
+    targets: Targets,
+    traces: Traces,
+    samples: Samples,
+    hpa: Value,
+    key: Key,
+    /// The time of the tick before.
+    last: Option<Timestamp>,
+    /// What was told of it.
+    told: String,
+}
+
+impl Service {
+    fn new(workload: &ScenarioWorkload) -> Self {
+        let Scale { min, max, by } = workload.scale.unwrap();
+        let ScaleBy::Cpu(share) = by else {
+            panic!("{by:?}");
+        };
+        let (namespace, name) = (&*workload.namespace, &*workload.name);
+        let percent: i32 = format!("{:.0}", share.get() * 100.0).parse().unwrap();
+        let metric = json!({"type": "Resource", "resource": {
+            "name": "cpu", "target": {"type": "Utilization", "averageUtilization": percent}}});
+        let record = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}});
+        let manager = json!({"manager": "evenkeel", "operation": "Update", "fieldsV1": record});
+        let hpa = json!({
+            "metadata": {"name": name, "namespace": namespace, "uid": "h", "resourceVersion": "1",
+                "annotations": {SCALING: "floor"}, "managedFields": [manager]},
+            "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+                "minReplicas": min, "maxReplicas": max, "metrics": [metric]},
+        });
+        let key = Key {
+            namespace: namespace.into(),
+            scaler: Some(ObjectName {
+                kind: "HorizontalPodAutoscaler".into(),
+                name: name.into(),
+            }),
+            workload: TargetRef::new("apps/v1", "Deployment", namespace, name),
+        };
+        Self {
+            targets: Targets::default(),
+            traces: Traces::default(),
+            samples: Samples::default(),
+            hpa,
+            key,
+            last: None,
+            told: String::new(),
+        }
+    }
+
+    fn fill(&mut self, resolution: Resolution, points: &[(Timestamp, f64)], now: Timestamp) {
+        let state = self.targets.states.entry(self.key.clone()).or_default();
+        state.refill = Some(RefillState::Running);
+        let sums = WorkloadSums {
+            sums: HashMap::from([(self.key.workload_name(), points.to_vec())]),
+            ..WorkloadSums::default()
+        };
+        let signal = Signal::CPU;
+        let filled = Filled {
+            signal,
+            resolution,
+            sums,
+        };
+        self.targets.fill(&filled, now);
+    }
+
+    /// Takes what was learnt between the last tick and this one.
+    fn fit(&mut self, taught: Vec<Taught>) {
+        let mut taught = taught.into_iter();
+        let Some(now) = self.last else {
+            return;
+        };
+        while let Some(batch) = self.targets.next_fits(Lane::Workloads, now) {
+            for load in batch.loads {
+                let one = taught.next().expect("the replay makes this fit");
+                assert_eq!(batch.end.as_second(), one.end);
+                assert_eq!(load.window, one.window);
+                assert_eq!(load.lesson, Lesson::Trees(one.pods));
+                let end = FitEnd::Learnt(Box::new(one.learnt));
+                self.targets.take_fitted(Fitted { load, end }, now);
+            }
+        }
+        let left = taught.next();
+        assert!(
+            left.is_none(),
+            "{now}: the service makes this fit: {}",
+            self.told
+        );
+    }
+
+    fn floor(&self) -> i64 {
+        self.hpa["spec"]["minReplicas"].as_i64().unwrap()
+    }
+
+    fn tick(&mut self, seen: &ObservedTick<'_>) {
+        assert_eq!(self.floor(), i64::from(seen.floor), "{}", seen.now);
+        self.measure(seen);
+        let observed = [self.observed(seen)];
+        let sample = self.samples.newest();
+        let tick = Tick {
+            balances_scale_in: false,
+            scaled: &HashSet::new(),
+            now: seen.now,
+            settings: Settings::default(),
+            shared: &Shared::default(),
+            sample: sample.as_deref(),
+            decides: true,
+            plans: &Plans::Decisions("pod-a".to_owned()),
+            signals: &SignalReadings::default(),
+            checks: &CheckAnswers::default(),
+            has_past: true,
+            traces: &self.traces,
+            serves: false,
+            crons: &[],
+        };
+        let ticked = self.targets.tick(&observed, &tick);
+        self.last = Some(seen.now);
+        for write in ticked.writes {
+            if let Operation::Conditional(patch) = &write.operation {
+                let changes = patch.to_patch().0.into_iter();
+                let changes = changes.filter(|one| !matches!(one, PatchOperation::Test(_)));
+                json_patch::patch(&mut self.hpa, &changes.collect::<Vec<_>>()).unwrap();
+            }
+        }
+        let shown = ticked.shown.iter();
+        self.told = format!("{:?}", shown.map(|entry| &entry.status).collect::<Vec<_>>());
+        let (now, told) = (seen.now, &self.told);
+        assert_eq!(self.floor(), i64::from(seen.decided), "{now}: {told}");
+    }
+
+    fn measure(&self, seen: &ObservedTick<'_>) {
+        let mut usage = UsageSample::default();
+        for (pod, measured) in seen.pods.iter().zip(seen.measured) {
+            let Some(measured) = measured else {
+                continue;
+            };
+            let name = PodName::new(&self.key.namespace, &pod.name);
+            let mut used = Resources::default();
+            used[Resource::Cpu] = Some(Amount::new(u64::try_from(measured.value).unwrap()));
+            usage.insert_pod(&name, &used);
+            usage.insert_pod_span(&name, Span::new(measured.timestamp, measured.window));
+        }
+        let mut round = Round {
+            usage: Arc::new(usage),
+            ..Round::default()
+        };
+        round.pods_as_of[Resource::Cpu] = Some(seen.now);
+        self.samples.put(&round, seen.now);
+    }
+
+    fn observed(&self, seen: &ObservedTick<'_>) -> Observed {
+        let name = self.key.workload.name();
+        let mut hpa = self.hpa.clone();
+        let is_active = if seen.reactive.is_some() {
+            "True"
+        } else {
+            "False"
+        };
+        hpa["status"] = json!({"currentReplicas": seen.replicas,
+            "desiredReplicas": seen.reactive.unwrap_or(seen.replicas),
+            "conditions": [{"type": "ScalingActive", "status": is_active}]});
+        let workload: WatchedDeployment = serde_json::from_value(json!({
+            "metadata": {"name": name, "namespace": &*self.key.namespace, "uid": "d",
+                "resourceVersion": "1"},
+            "spec": {"replicas": seen.replicas},
+        }))
+        .unwrap();
+        Observed {
+            namespace: Arc::clone(&self.key.namespace),
+            autoscaler: Some(Arc::new(serde_json::from_value(hpa).unwrap())),
+            workload: Some(Arc::new(workload.workload)),
+            target: self.key.workload.clone(),
+            pods: Pods {
+                members: seen.pods.to_vec(),
+                starts: seen.starts.to_vec(),
+            },
+            ..observed(name, "floor")
+        }
+    }
+}
+
+/// The scenario of a file, under noise that a seed decides.
+fn scenario(file: &str, length: SignedDuration) -> Scenario {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenarios/simulate");
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let traces = |named: &Path| {
+        std::fs::read_to_string(folder.join(named)).map_err(|error| error.to_string())
+    };
+    let mut scenario = Scenario::read(&text, &traces).unwrap();
+    scenario.simulation.duration = length;
+    for workload in &mut scenario.workloads {
+        workload.traffic.as_mut().unwrap().noise = 0.03;
+    }
+    scenario
+}
+
+/// What an exact forecast of the next minutes would have taught, with trees that see a rise ahead.
+fn learnt(past: &Minutes, window: usize, pods: &TrialPods) -> Learnt {
+    let trees = || Trees::new(0.0, &[vec![Node::Leaf(0.3)]]).unwrap();
+    Learnt {
+        own: Some(Arc::new(OwnPeaks::new(window, [trees(), trees(), trees()]))),
+        trial: Trial::over(past, 0, pods, |index| {
+            let next = past.values().get(index + 1..=index + window)?;
+            let largest = next.iter().copied().fold(0.0, f32::max);
+            Some(Quantiles::new([f64::from(largest); 4]))
+        }),
+        ..Learnt::default()
+    }
+}
+
+/// The floors of each tick, which are those of the service, and what that told last.
+fn floors(scenario: &Scenario, seed: u64) -> (Vec<i32>, String) {
+    let workload = &scenario.workloads[0];
+    let mut service = Service::new(workload);
+    let taught = Mutex::new(Vec::new());
+    let teach = |past: &Minutes, window: usize, pods: &TrialPods| {
+        let learnt = learnt(past, window, pods);
+        let minutes = i64::try_from(past.values().len()).unwrap();
+        let mut taught = taught.lock().unwrap_or_else(PoisonError::into_inner);
+        taught.push(Taught {
+            end: past.start() + 60 * minutes,
+            window,
+            pods: pods.clone(),
+            learnt: learnt.clone(),
+        });
+        Some(learnt)
+    };
+    let fits = FitFunctions {
+        trees: &teach,
+        ..FitFunctions::NONE
+    };
+    let mut floors = Vec::new();
+    let observed = observe_floors((scenario, workload), seed, fits, &mut |event| match event {
+        ReplayEvent::Past {
+            resolution,
+            points,
+            now,
+        } => service.fill(resolution, points, now),
+        ReplayEvent::Tick(tick) => {
+            let taught = std::mem::take(&mut *taught.lock().unwrap());
+            service.fit(taught);
+            service.tick(&tick);
+            floors.push(tick.decided);
+        }
+    });
+    assert!(observed);
+    (floors, service.told)
+}
+
+#[test]
+fn a_simulated_target_has_the_floors_of_the_service_tick_by_tick() {
+    for (file, hours) in [("thesis-5-3.yaml", 4), ("ds-hpa-day.yaml", 9)] {
+        let scenario = scenario(file, SignedDuration::from_hours(hours));
+        let [one, other] = [1, 2].map(|seed| floors(&scenario, seed));
+        let least = i32::try_from(scenario.workloads[0].scale.unwrap().min).unwrap();
+        for (floors, told) in [&one, &other] {
+            let highest = floors.iter().max();
+            assert!(highest > Some(&least), "{file}: {told}");
+        }
+        assert_ne!(one.0, other.0, "{file}: a seed makes its own load");
+    }
+}
