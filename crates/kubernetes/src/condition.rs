@@ -41,6 +41,9 @@ pub struct Condition {
     pub message: String,
     /// Since when the status is what it is.
     pub last_transition_time: Timestamp,
+    /// The `metadata.generation` that the condition was made of; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }
 
 impl Condition {
@@ -58,6 +61,7 @@ impl Condition {
             reason: reason.to_owned(),
             message,
             last_transition_time: Timestamp::UNIX_EPOCH,
+            observed_generation: None,
         }
     }
 }
@@ -69,9 +73,15 @@ impl From<bool> for ConditionStatus {
 }
 
 /// Gives each condition the time since which it has its status: that of the one `before` with the same,
-/// otherwise `now`.
-pub fn settle(conditions: &mut [Condition], before: &[Condition], now: Timestamp) {
+/// otherwise `now`. All are made of the object of this `generation`.
+pub fn settle(
+    conditions: &mut [Condition],
+    before: &[Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) {
     for condition in conditions {
+        condition.observed_generation = generation;
         let same = before
             .iter()
             .find(|one| one.kind == condition.kind && one.status == condition.status);

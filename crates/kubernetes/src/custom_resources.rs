@@ -301,7 +301,7 @@ mod tests {
                 "checkers": [{"name": "a", "verdict": "b", "message": "c", "since": time}],
             },
             "conditions": [{"type": "a", "status": "True", "reason": "b", "message": "c",
-                "lastTransitionTime": time}],
+                "lastTransitionTime": time, "observedGeneration": 1}],
         }))
         .unwrap()
     }
@@ -324,7 +324,7 @@ mod tests {
             "portraitData": {"type": "a", "static": {"replicas": 1}, "cron": whole_cron(),
                 "timeSeries": {"timeSeries": [{"timestamp": 1, "replicas": 1}]}, "expireTime": time},
             "conditions": [{"type": "a", "status": "True", "reason": "b", "message": "c",
-                "lastTransitionTime": time}],
+                "lastTransitionTime": time, "observedGeneration": 1}],
         }));
         same_fields("status", &schema["properties"]["status"], &status);
     }

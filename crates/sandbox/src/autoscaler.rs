@@ -55,6 +55,7 @@ impl Autoscaler {
             hpa: HorizontalPodAutoscaler {
                 namespace: String::new(),
                 name: String::new(),
+                generation: None,
                 spec,
                 status: Status::default(),
             },

@@ -4,21 +4,26 @@
 //! what should be. At the size of a cluster on one machine that costs nothing, and no event can
 //! be missed. The stores are kube's reflectors, with one signal for a change of any of them.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, reflector};
 use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, Resource};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::debug;
@@ -81,6 +86,46 @@ impl<K: Stored> Store<K> {
     }
 }
 
+/// A HorizontalPodAutoscaler with all of its fields. The generated type lacks those that newer versions of Kubernetes
+/// have, and what is written back would lack them too.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredAutoscaler {
+    pub metadata: ObjectMeta,
+    #[serde(default)]
+    pub spec: Value,
+    #[serde(default)]
+    pub status: Value,
+}
+
+impl Resource for StoredAutoscaler {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        HorizontalPodAutoscaler::kind(&())
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        HorizontalPodAutoscaler::group(&())
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        HorizontalPodAutoscaler::version(&())
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        HorizontalPodAutoscaler::plural(&())
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
 /// Everything that the controllers look at; clones share it.
 #[derive(Debug, Clone)]
 pub struct Stores {
@@ -88,7 +133,7 @@ pub struct Stores {
     pub nodes: Store<Node>,
     pub deployments: Store<Deployment>,
     pub replica_sets: Store<ReplicaSet>,
-    pub autoscalers: Store<HorizontalPodAutoscaler>,
+    pub autoscalers: Store<StoredAutoscaler>,
     pub budgets: Store<PodDisruptionBudget>,
     pub services: Store<Service>,
     pub slices: Store<EndpointSlice>,

@@ -247,6 +247,7 @@ fn autoscaling() -> Vec<Resource> {
         )
         .short(&["hpa"])
         .in_all()
+        .counted()
         .status(json!({"desiredReplicas": 0, "currentMetrics": null}))
         .rules(rules::HORIZONTAL_POD_AUTOSCALER)
         .columns(tables::HORIZONTAL_POD_AUTOSCALER),
@@ -258,6 +259,7 @@ fn autoscaling() -> Vec<Resource> {
         )
         .short(&["hpa"])
         .in_all()
+        .counted()
         .status(json!({"desiredReplicas": 0}))
         .rules(rules::HORIZONTAL_POD_AUTOSCALER)
         .stored_as(

@@ -106,6 +106,7 @@ pub fn read(status: Value) -> Status {
         reason: Cow::Owned(written.reason),
         message: Cow::Owned(written.message),
         last_transition_time: written.last_transition_time,
+        observed_generation: written.observed_generation,
     };
     Status {
         current_replicas: current_replicas.unwrap_or_default(),
@@ -164,14 +165,19 @@ fn write_condition(condition: &Condition) -> Value {
         reason,
         message,
         last_transition_time,
+        observed_generation,
     } = condition;
-    json!({
+    let mut written = json!({
         "type": condition_type.as_str(),
         "status": status.as_str(),
         "reason": reason,
         "message": message,
         "lastTransitionTime": last_transition_time.map(seconds),
-    })
+    });
+    if let Some(generation) = observed_generation {
+        written["observedGeneration"] = json!(generation);
+    }
+    written
 }
 
 fn seconds(time: Timestamp) -> String {

@@ -74,6 +74,11 @@ pub(super) fn conditions() -> Value {
             "reason": written("The reason in one word."),
             "message": written("The reason in words."),
             "lastTransitionTime": time("Since when the status is what it is."),
+            "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "The generation of the spec that the condition tells of.",
+            },
         }),
     );
     let mut list = list("The conditions.", 16, condition);

@@ -119,6 +119,7 @@ fn write(target: ObjectRef, object: &UnnoticedObject, since: Timestamp) -> Optio
     );
     let condition = Condition {
         last_transition_time: since,
+        observed_generation: object.metadata.generation,
         ..Condition::new(condition_type(object.kind)?, false, NOT_OPTED_IN, message)
     };
     let body = json!({

@@ -85,6 +85,9 @@ pub struct Condition {
     /// The time since which it has been so.
     #[serde(deserialize_with = "lenient_time")]
     pub last_transition_time: Option<Timestamp>,
+    /// The `metadata.generation` that it was made of.
+    #[serde(deserialize_with = "lenient")]
+    pub observed_generation: Option<i64>,
 }
 
 /// The state of one container.

@@ -11,13 +11,12 @@ mod write;
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use kube::{Client, ResourceExt as _};
 use tracing::debug;
 
 use self::target::Targets;
 use crate::recorder::{Recorder, reference};
-use crate::store::Stores;
+use crate::store::{StoredAutoscaler, Stores};
 use crate::{Events, Timeline};
 use evenkeel_clock::Clock;
 use evenkeel_core::scaling::hpa::{
@@ -84,7 +83,7 @@ impl Autoscaling {
     async fn reconcile(
         &self,
         turn: &Turn,
-        object: &HorizontalPodAutoscaler,
+        object: &StoredAutoscaler,
         memory: &mut Memory,
     ) -> Outcome {
         let Turn {
@@ -137,7 +136,7 @@ impl Autoscaling {
     }
 
     /// Writes the Events of an outcome.
-    fn tell(&self, object: &HorizontalPodAutoscaler, outcome: Outcome) {
+    fn tell(&self, object: &StoredAutoscaler, outcome: Outcome) {
         if let Some(error) = &outcome.error {
             debug!(%error, hpa = object.name_any(), "an HPA could not be reconciled");
         }

@@ -168,6 +168,8 @@ fn adopted<'h>(
     let hpa = hpa.get_or_insert_with(|| HorizontalPodAutoscaler {
         namespace: input.namespace.to_owned(),
         name: input.spec.scale_target.name.clone(),
+        // The workload has the generation, and it counts changes of its replicas.
+        generation: None,
         spec: input.spec.clone(),
         status: input.told.clone(),
     });
@@ -190,5 +192,6 @@ fn set(
         reason: because.reason.into(),
         message: because.message.into(),
         last_transition_time: Some(now),
+        observed_generation: None,
     });
 }

@@ -65,6 +65,7 @@ impl<'a> Round<'a> {
             reason: reason.into(),
             message: message.into(),
             last_transition_time: Some(self.now),
+            observed_generation: self.hpa.generation,
         });
     }
 

@@ -12,6 +12,8 @@ pub struct HorizontalPodAutoscaler {
     /// The namespace, which is also that of its target.
     pub namespace: String,
     pub name: String,
+    /// `metadata.generation`; Kubernetes counts it since 1.37.
+    pub generation: Option<i64>,
     pub spec: Spec,
     /// The status after the previous reconciliation.
     pub status: Status,

@@ -58,6 +58,8 @@ pub struct Condition {
     pub message: Cow<'static, str>,
     /// Since when the status is what it is.
     pub last_transition_time: Option<Timestamp>,
+    /// `observedGeneration`: the generation of the HPA that it was made of; `None` where that has none.
+    pub observed_generation: Option<i64>,
 }
 
 /// The type of a condition of an HPA.

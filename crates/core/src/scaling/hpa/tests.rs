@@ -27,6 +27,7 @@ fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
     HorizontalPodAutoscaler {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
+        generation: None,
         spec: Spec {
             scale_target: ObjectReference {
                 api_version: "apps/v1".to_owned(),

@@ -33,7 +33,12 @@ pub(super) fn plan(
     let others = before.conditions.iter();
     let others = others.filter(|one| one.kind != PORTRAIT_GENERATED).cloned();
     let mut conditions = vec![condition];
-    settle(&mut conditions, &before.conditions, now);
+    settle(
+        &mut conditions,
+        &before.conditions,
+        metadata.generation,
+        now,
+    );
     conditions.extend(others);
     let status = HorizontalPortraitStatus {
         observed_generation: metadata.generation,

@@ -426,8 +426,9 @@ fn a_result_is_read_once_and_a_damaged_one_leaves_the_one_before() {
     let status = json!({"observedGeneration": 1, "portraitData": data, "conditions": [
         {"type": "PortraitGenerated", "status": "True", "reason": "ResultRead",
             "message": "the portrait is that of ConfigMap web-predictive-result",
-            "lastTransitionTime": at(60)},
-        {"type": "Theirs", "status": "True", "reason": "a", "message": "b", "lastTransitionTime": at(1)}]});
+            "lastTransitionTime": at(60), "observedGeneration": 1},
+        {"type": "Theirs", "status": "True", "reason": "a", "message": "b", "lastTransitionTime": at(1),
+            "observedGeneration": 7}]});
     world.portraits = vec![created(&body, "p", &status)];
     assert_eq!(world.plan(&settings(), 90), [], "nothing has changed");
     assert_eq!(world.condition(&settings(), 3600).0, "Expired");

@@ -34,7 +34,7 @@ pub(super) fn status(
     let mut conditions = vec![applied(profiled, decided), ensured(decided, found, ready)];
     let before = object.status.as_ref();
     let before = before.map_or(&[][..], |before| before.conditions.as_slice());
-    settle(&mut conditions, before, now);
+    settle(&mut conditions, before, object.metadata.generation, now);
     ReplicaProfileStatus {
         observed_generation: object.metadata.generation,
         online_replicas: Some(online),

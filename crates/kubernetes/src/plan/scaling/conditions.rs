@@ -125,7 +125,7 @@ pub(super) fn of(
         found.push(replicas_contested(until, circumstances));
     }
     found.extend(record_damaged(resolved, circumstances));
-    settle(&mut found, circumstances.previous, circumstances.now);
+    settle(&mut found, circumstances.previous, None, circumstances.now);
     found
 }
 

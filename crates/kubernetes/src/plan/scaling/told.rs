@@ -50,6 +50,7 @@ fn of_conditions(replicas: Option<i32>, conditions: Vec<Condition>) -> Told {
         reason: condition.reason.into(),
         message: condition.message.into(),
         last_transition_time: Some(condition.last_transition_time),
+        observed_generation: condition.observed_generation,
     };
     let own = conditions.into_iter().map(condition);
     let mut conditions: Vec<_> = own

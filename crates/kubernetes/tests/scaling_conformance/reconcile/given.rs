@@ -145,6 +145,7 @@ impl ReconcileIn {
                 .expect("a namespace")
                 .to_owned(),
             name: metadata.name.as_deref().expect("a name").to_owned(),
+            generation: None,
             spec: self.hpa.spec.hpa(),
             status: previous,
         }

@@ -1,10 +1,9 @@
 //! The state of one HPA and its target, as the algorithm reads it.
 
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
 use kube::ResourceExt as _;
-use serde_json::json;
 
 use super::target::{Target, Targets};
+use crate::store::StoredAutoscaler as Object;
 use evenkeel_core::scaling::hpa::{HorizontalPodAutoscaler, Readings, Scale, ScaleError};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
@@ -14,7 +13,7 @@ use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 /// The spec of an HPA. A part that does not parse is as in an object that is empty; the API server
 /// has refused it before.
 pub(super) fn spec(object: &Object) -> AutoscalerSpec {
-    serde_json::from_value(json!(object.spec)).unwrap_or_default()
+    serde_json::from_value(object.spec.clone()).unwrap_or_default()
 }
 
 /// An HPA as the algorithm reads it.
@@ -22,8 +21,9 @@ pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPo
     HorizontalPodAutoscaler {
         namespace: object.namespace().unwrap_or_default(),
         name: object.name_any(),
+        generation: object.metadata.generation,
         spec: spec.hpa(),
-        status: status::read(json!(object.status)),
+        status: status::read(object.status.clone()),
     }
 }
 
@@ -77,14 +77,16 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn an_hpa_is_read_with_its_status() {
         let object: Object = serde_json::from_value(json!({
-            "metadata": {"name": "web", "namespace": "shop"},
+            "metadata": {"name": "web", "namespace": "shop", "generation": 3},
             "spec": {"maxReplicas": 9, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
             "status": {"currentReplicas": 3, "desiredReplicas": 4, "conditions": [
-                {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]},
+                {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale",
+                 "observedGeneration": 2}]},
         }))
         .unwrap();
         let hpa = autoscaler(&object, &spec(&object));
@@ -96,6 +98,9 @@ mod tests {
             "an HPA without a metric scales by cpu"
         );
         assert_eq!(hpa.status.desired_replicas, 4);
-        assert_eq!(hpa.status.conditions.len(), 1);
+        let generations = hpa.status.conditions.iter();
+        let generations = generations.map(|condition| condition.observed_generation);
+        assert_eq!(generations.collect::<Vec<_>>(), [Some(2)]);
+        assert_eq!(hpa.generation, Some(3));
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
-use crate::store::Stores;
+use super::observation;
+use crate::store::{StoredAutoscaler, Stores};
 use evenkeel_core::scaling::hpa::ScaleError;
 use evenkeel_kubernetes::autoscaler::AutoscalerSpec;
 use evenkeel_kubernetes::kinds::Kind;
@@ -52,10 +52,9 @@ impl<'a> Targets<'a> {
 
     /// The HPAs whose targets select any of these Pods, as `namespace/name`.
     pub(super) fn autoscalers(&self, pods: &[Arc<Pod>]) -> Vec<String> {
-        let selects_any = |hpa: &HorizontalPodAutoscaler| {
-            let target = &hpa.spec.as_ref()?.scale_target_ref;
-            let version = target.api_version.as_deref().unwrap_or_default();
-            let kind = Kind::of(version, &target.kind);
+        let selects_any = |hpa: &StoredAutoscaler| {
+            let target = observation::spec(hpa).scale_target_ref;
+            let kind = Kind::of(&target.api_version, &target.kind);
             kind.filter(|kind| *kind == Kind::Deployment)?;
             let deployment = self.stores.deployments.get(self.namespace, &target.name)?;
             let selector = selector(&deployment).ok()?;

@@ -50,7 +50,9 @@ pub(super) async fn status(
         return Ok(());
     }
     let api: Api<Object> = Api::namespaced(client.clone(), &hpa.namespace);
-    let patch = Patch::Merge(json!({"status": translation::write(&outcome.status)}));
+    let mut status = translation::write(&outcome.status);
+    status["observedGeneration"] = json!(hpa.generation);
+    let patch = Patch::Merge(json!({"status": status}));
     let parameters = PatchParams::default();
     let written = api.patch_status(&hpa.name, &parameters, &patch).await;
     written.map(drop)

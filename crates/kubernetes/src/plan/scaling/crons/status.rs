@@ -33,7 +33,8 @@ pub(super) fn status(
         conditions: vec![ready(cron, followed), asks(followed)],
     };
     status.hold(&state);
-    settle(&mut status.conditions, &before.conditions, now);
+    let generation = status.observed_generation;
+    settle(&mut status.conditions, &before.conditions, generation, now);
     status
 }
 

@@ -49,7 +49,7 @@ pub(super) fn conditions(
             own.extend(stable(portrayed));
         }
     }
-    settle(&mut own, before, now);
+    settle(&mut own, before, None, now);
     let general = general
         .into_iter()
         .filter(|condition| !OF_HPA.contains(&&*condition.kind));

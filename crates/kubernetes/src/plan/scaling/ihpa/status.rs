@@ -38,6 +38,11 @@ pub(super) fn status(portrayed: Option<&Portrayed>, surroundings: Surroundings<'
         conditions,
         now,
     } = surroundings;
+    let of_generation = |condition| Condition {
+        observed_generation: generation,
+        ..condition
+    };
+    let conditions = conditions.into_iter().map(of_generation).collect();
     let common = IhpaStatus {
         observed_generation: generation,
         current_replicas: current,
