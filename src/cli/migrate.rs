@@ -11,7 +11,7 @@ use super::output::{self, Failure, Format, yaml};
 use crate::config;
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::cron::Zone;
-use evenkeel_kubernetes::migrate::{ACCEPTED, Circumstances, Migrated, migrate};
+use evenkeel_kubernetes::migrate::{ACCEPTED, Circumstances, Migrated, migrate, passed_over};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun and the 
 ScaledObjects to CronHPAs, and Kapacity's IntelligentHorizontalPodAutoscalers and HorizontalPortraits to
 the kinds of the same names. What is done otherwise stands above each in a comment. An object of which a
 part cannot be carried over is not converted; the others are, and standard error lists the rest. Objects of
-other kinds are passed over with a warning. Evenkeel looks at the results in namespaces that have opted in:
+other kinds, and ScaledObjects without cron triggers, are passed over with a warning. Evenkeel looks at the results in namespaces that have opted in:
 kubectl annotate namespace NAME evenkeel.dev/enabled=true.
 
 Exit codes: 0 all converted; 1 some were not; 2 the call or the file is wrong, or nothing was converted.";
@@ -104,7 +104,10 @@ fn convert(documents: &[Value], circumstances: &Circumstances<'_>) -> Conversion
     for document in documents {
         let named = name_of(document);
         match migrate(document, circumstances) {
-            None => output::warn(&format!("{named} is passed over")),
+            None => {
+                let why = passed_over(document);
+                output::warn(&format!("{named} is passed over: {why}"));
+            }
             Some(Err(error)) => all.refused.push(format!("{named}: {error}")),
             Some(Ok(migrated)) => {
                 let name = name_of(&migrated.manifest);

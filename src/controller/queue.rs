@@ -16,7 +16,7 @@ use evenkeel_clock as clock;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::failed_writes::{FailedWrites, Fault};
 use evenkeel_kubernetes::plan::lanes::{Lane, Lanes};
-use evenkeel_kubernetes::plan::{Operation, Write};
+use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
 
 /// The place of one write in the queue.
 type Place = (Lane, ObjectRef);
@@ -27,6 +27,8 @@ struct Known {
     resting: FailedWrites<Place>,
     /// The objects whose writes have not been made since somebody asked.
     failed: HashSet<ObjectRef>,
+    /// The Scales whose counts have been written since the scaling loop asked.
+    scaled: HashSet<ObjectRef>,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,7 @@ pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
             lanes: Lanes::new(length),
             resting: FailedWrites::default(),
             failed: HashSet::new(),
+            scaled: HashSet::new(),
         }),
         changed: Notify::new(),
     });
@@ -69,6 +72,12 @@ impl WriteQueue {
     #[must_use]
     pub fn take_failed(&self) -> HashSet<ObjectRef> {
         std::mem::take(&mut self.shared.locked().failed)
+    }
+
+    /// The Scales whose counts have been written since the last call.
+    #[must_use]
+    pub fn take_scaled(&self) -> HashSet<ObjectRef> {
+        std::mem::take(&mut self.shared.locked().scaled)
     }
 
     /// Queues a write, in the place of one for the same object that waits in its lane already. One
@@ -119,6 +128,9 @@ impl Waiting {
                 known.resting.failed(place, basis, fault, clock::instant());
             }
             None => known.resting.forget(&place),
+        }
+        if outcome == Outcome::Written && write.purpose == Purpose::ScalingReplicas {
+            known.scaled.insert(write.target.clone());
         }
         if is_lost(outcome) {
             known.failed.insert(write.target.clone());
@@ -183,7 +195,6 @@ mod tests {
 
     use super::*;
     use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::plan::Purpose;
 
     fn write(purpose: Purpose, name: &str) -> Write {
         versioned(purpose, name, 1)
@@ -224,6 +235,24 @@ mod tests {
         queue.put(versioned(Purpose::ScalingBounds, "a", 5));
         let third = waiting.next().await;
         assert_eq!(third, versioned(Purpose::ScalingBounds, "a", 5));
+    }
+
+    #[tokio::test]
+    async fn a_count_that_was_written_is_told_once_and_one_that_was_not_never() {
+        let (queue, waiting) = new(10, Metrics::default());
+        let outcomes = [
+            (Purpose::ScalingReplicas, "a", Outcome::Written),
+            (Purpose::ScalingReplicas, "b", Outcome::Conflict),
+            (Purpose::ScalingBounds, "c", Outcome::Written),
+        ];
+        for (purpose, name, outcome) in outcomes {
+            queue.put(write(purpose, name));
+            let next = waiting.next().await;
+            waiting.done(&next, outcome);
+        }
+        let written = HashSet::from([write(Purpose::ScalingReplicas, "a").target]);
+        assert_eq!(queue.take_scaled(), written);
+        assert_eq!(queue.take_scaled(), HashSet::new());
     }
 
     #[tokio::test]

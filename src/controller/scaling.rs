@@ -193,6 +193,7 @@ impl Scaling {
         let (shared, serves) = (Arc::clone(&self.shared), self.served.is_some());
         let balances_scale_in = self.scale_ins.is_some();
         let (signals, checks) = (self.signals.newest().await, self.newest_checks().await);
+        let scaled = self.queue.take_scaled();
         let worked = work(targets, move |targets| {
             let tick = Tick {
                 now,
@@ -207,6 +208,7 @@ impl Scaling {
                 traces: &traces,
                 serves,
                 balances_scale_in,
+                scaled: &scaled,
                 crons: &view.crons,
             };
             targets.tick(&view.targets, &tick)

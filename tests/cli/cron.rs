@@ -358,6 +358,7 @@ fn what_cannot_be_converted_is_listed_and_the_rest_is_converted() {
         scaled("lost", json!({}), json!({"holidays": "de"})),
         scaled("paused", json!({"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}), json!({})),
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}},
+        scaled("plain", json!({}), json!({"triggers": [{"type": "cpu", "metadata": {"value": "60"}}]})),
     ]});
     let job =
         json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "metadata": {"name": "job"}});
@@ -372,7 +373,8 @@ fn what_cannot_be_converted_is_listed_and_the_rest_is_converted() {
             "ScaledObject \"shop/lost\": spec.holidays: is not known here and would be lost",
             "ScaledJob \"job\": kind: a ScaledJob starts Jobs",
             "ScaledObject \"shop/first\": CronHPA \"shop/first\" is what another object",
-            "warning: Service \"shop/web\" is passed over",
+            "warning: Service \"shop/web\" is passed over: it is of a kind that is not converted",
+            "warning: ScaledObject \"shop/plain\" is passed over: it has no trigger of type cron",
         ],
     );
     let converted: Vec<Value> = serde_saphyr::from_multiple(&called.stdout).unwrap();

@@ -24,7 +24,24 @@ pub const ACCEPTED: &str = "a CronHPA of vke.volcengine.com/v1alpha1, a CronHori
     autoscaling.alibabacloud.com/v1beta1, an IntelligentHorizontalPodAutoscaler, a HorizontalPortrait \
     or a ReplicaProfile of autoscaling.kapacitystack.io/v1alpha1, or a ScaledObject of keda.sh/v1alpha1 with cron triggers";
 
-/// Converts a manifest; `None` for one of another product, or of a kind that holds no scaling.
+/// Why a manifest is passed over for which [`migrate`] has `None`, for messages.
+#[must_use]
+pub fn passed_over(document: &Value) -> &'static str {
+    if is_calendarless(document) {
+        "it has no trigger of type cron: KEDA goes on with it, and Evenkeel forecasts its triggers"
+    } else {
+        "it is of a kind that is not converted"
+    }
+}
+
+/// True for a ScaledObject of KEDA without cron triggers.
+fn is_calendarless(document: &Value) -> bool {
+    let text = |key: &str| document[key].as_str().unwrap_or_default();
+    let is_scaled = text("kind") == "ScaledObject" && text("apiVersion").starts_with("keda.sh/");
+    is_scaled && keda::is_without_crons(document)
+}
+
+/// Converts a manifest; `None` for one of another product, or of a kind that holds no scaling by the calendar.
 ///
 /// # Errors
 /// What in it Evenkeel cannot do as it is meant.
@@ -32,6 +49,9 @@ pub fn migrate(
     document: &Value,
     circumstances: &Circumstances<'_>,
 ) -> Option<Result<Migrated, MigrateError>> {
+    if is_calendarless(document) {
+        return None;
+    }
     let text = |key: &str| document[key].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
     let (known, convert): (_, Convert) = match (group, text("kind")) {

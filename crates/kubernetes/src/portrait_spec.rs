@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::free_json::FreeJson;
-use crate::written::Text;
 
 /// A portrait that the HPA's algorithm makes.
 pub const REACTIVE: &str = "Reactive";
@@ -58,8 +57,9 @@ pub struct PortraitAlgorithm {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeHpaAlgorithm {
+    /// A text or a number. The schema takes any JSON there, and one that is neither is refused by the rules.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<Text>,
+    pub tolerance: Option<Value>,
     /// `behavior` of an HPA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behavior: Option<Value>,

@@ -224,6 +224,11 @@ impl Tracker {
         self.state.contest.until(now).is_some()
     }
 
+    /// Takes note that the count that was last asked for, in mode direct, has been written.
+    pub const fn count_written(&mut self) {
+        self.state.written();
+    }
+
     /// True where the HPA's algorithm has been run here and remembers what it has told.
     #[must_use]
     pub const fn has_reconciled(&self) -> bool {

@@ -198,6 +198,7 @@ impl Defaults {
             suspend,
         } = cron;
         let own = zone(time_zone.as_deref(), || format!("{path}.timeZone"))?;
+        let excluded = self.excluding(days(exclude_dates, &format!("{path}."))?);
         let parse = |field: &str, text: &str| {
             let parsed = Schedule::parse(text, own.as_ref(), &self.zone);
             at(|| format!("{path}.{field}"), parsed)
@@ -215,21 +216,20 @@ impl Defaults {
                     let differ = Err(Problem::ZonesOfWindow(zones.0, zones.1));
                     return at(|| path.to_owned(), differ);
                 }
-                if start.includes(&end) {
+                if start.includes(&end, &excluded) {
                     return at(|| format!("{path}.end"), Err(Problem::NeverCloses));
                 }
                 (When::Window { start, end }, *replicas, text)
             }
             _ => return at(|| path.to_owned(), Err(Problem::Form)),
         };
-        let own_days = days(exclude_dates, &format!("{path}."))?;
         Ok(Rule {
             name: name.clone().unwrap_or(text),
             when,
             replicas,
             run_once: run_once.unwrap_or(false),
             suspended: suspend.unwrap_or(false),
-            excluded: self.excluding(own_days),
+            excluded,
         })
     }
 
@@ -282,6 +282,31 @@ mod tests {
             (1, "Asia/Shanghai".to_owned())
         );
         assert_eq!(spec.starting_deadline().as_secs(), 300);
+    }
+
+    /// The harm: a window was refused as one that never closes, although it closes on days on which it does not open.
+    #[test]
+    fn a_window_closes_at_its_start_on_a_day_that_is_excluded() {
+        let window = |end: &str, excluded: &[&str]| {
+            checked(
+                json!({"crons": [{"start": "0 8 * * *", "end": end, "replicas": 2,
+                "excludeDates": excluded}]}),
+            )
+        };
+        for (end, excluded, closes) in [
+            ("0 8 * * *", &[][..], false),
+            ("0 8 * * *", &["2026-12-25"], true),
+            ("0 8 * * *", &["* * * * SUN"], true),
+            ("0 8 * * MON", &["* * * * SUN"], false),
+            // A Friday.
+            ("0 8 * * MON", &["2026-12-25"], false),
+            ("0 8 * * MON", &["2026-12-25/2026-12-28"], true),
+            ("0 8 24 12 *", &["* * 24 12 *"], true),
+            ("0 8 * * MON", &["1900-01-01/9999-12-31"], true),
+        ] {
+            let refused = window(end, excluded).err();
+            assert_eq!(refused.is_none(), closes, "{end} {excluded:?} {refused:?}");
+        }
     }
 
     #[test]

@@ -15,6 +15,13 @@ use super::windows::{self, Product};
 use crate::cron_hpa::{CronHpaSpec, CronRule, HPA, ScaledRef};
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 
+/// True for a ScaledObject that does not scale by the calendar: all of its triggers are of other types.
+pub(super) fn is_without_crons(document: &Value) -> bool {
+    let triggers = document["spec"]["triggers"].as_array();
+    let is_other = |trigger: &Value| trigger["type"].as_str().is_some_and(|kind| kind != "cron");
+    triggers.is_some_and(|triggers| triggers.iter().all(is_other))
+}
+
 pub(super) fn convert(
     document: &Value,
     circumstances: &Circumstances<'_>,
@@ -266,12 +273,7 @@ fn triggers<'a>(spec: &Fields<'a>) -> Result<Vec<Trigger<'a>>, MigrateError> {
         let is_cron = fields.required("type")? == "cron";
         Ok(Trigger { is_cron, fields })
     });
-    let triggers: Vec<Trigger<'a>> = triggers.collect::<Result<_, _>>()?;
-    if !triggers.iter().any(|trigger| trigger.is_cron) {
-        let message = "holds no trigger of type cron, and there is nothing to convert";
-        return Err(MigrateError::new(spec.at("triggers"), message));
-    }
-    Ok(triggers)
+    triggers.collect()
 }
 
 fn rule(

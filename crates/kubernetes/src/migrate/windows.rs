@@ -4,7 +4,7 @@
 //! at one moment, KEDA has it open until then and Kapacity has not. A CronHPA opens one at each start, until
 //! the next end. All are the same where starts and ends alternate.
 
-use evenkeel_core::scaling::cron::{Schedule, Zone};
+use evenkeel_core::scaling::cron::{ExcludedDays, Schedule, Zone};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::converted::MigrateError;
@@ -74,7 +74,7 @@ pub(super) fn check(
     let [start, end] = &schedules[..] else {
         return Ok(());
     };
-    if start.includes(end) {
+    if start.includes(end, &ExcludedDays::default()) {
         return Ok(());
     }
     let refused = |message: String| MigrateError::new(of.at("start"), message);

@@ -67,6 +67,9 @@ impl TargetState {
         let Seen {
             observed, conflict, ..
         } = seen;
+        if tick.scaled.contains(observed.target.object()) {
+            self.tracker.count_written();
+        }
         let remembered = self.plans.record(tick.now);
         let mut resolved =
             scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);

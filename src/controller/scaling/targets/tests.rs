@@ -2,6 +2,8 @@
 
 mod checks;
 mod fits;
+#[cfg(feature = "sandbox")]
+mod simulated;
 mod traffic;
 
 use std::sync::Arc;
@@ -144,6 +146,7 @@ impl Three {
         ];
         let tick = Tick {
             balances_scale_in: false,
+            scaled: &HashSet::new(),
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,
@@ -265,6 +268,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
     };
     let tick = Tick {
         balances_scale_in: false,
+        scaled: &HashSet::new(),
         now: second(0),
         settings,
         shared: &Shared::default(),
@@ -359,6 +363,7 @@ impl Measured {
         let sample = self.samples.newest();
         let tick = Tick {
             balances_scale_in: false,
+            scaled: &HashSet::new(),
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,
@@ -522,6 +527,7 @@ impl Queue {
     fn tick(&mut self, at: i64) -> Ticked {
         let tick = Tick {
             balances_scale_in: false,
+            scaled: &HashSet::new(),
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,
@@ -720,6 +726,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
         let sample = measured.samples.newest();
         let tick = Tick {
             balances_scale_in: false,
+            scaled: &HashSet::new(),
             now: second(at),
             settings: Settings {
                 follows_profiles: false,

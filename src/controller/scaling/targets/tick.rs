@@ -1,5 +1,6 @@
 //! Everything that one tick over all targets reads, and the work that it leaves.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -42,6 +43,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) serves: bool,
     /// True where it is said before a scale-in which Pods go first.
     pub(in crate::controller::scaling) balances_scale_in: bool,
+    /// The Scales whose counts have been written since the tick before.
+    pub(in crate::controller::scaling) scaled: &'a HashSet<ObjectRef>,
     /// The CronHPAs of all namespaces that have opted in.
     pub(in crate::controller::scaling) crons: &'a [Arc<CheckedCronHpa>],
 }

@@ -129,10 +129,12 @@ impl Schedule {
         Some(self.local(end.max(at)))
     }
 
-    /// True where each moment of the other schedule is one of this one, both in one zone.
+    /// True where each moment of the other schedule is one of this one, both in one zone, and none of them lies on a day
+    /// that is `excluded` from this one.
     #[must_use]
-    pub fn includes(&self, other: &Self) -> bool {
-        self.days.includes(&other.days) && self.times.includes(&other.times)
+    pub fn includes(&self, other: &Self, excluded: &ExcludedDays) -> bool {
+        let is_part = self.days.includes(&other.days) && self.times.includes(&other.times);
+        is_part && !excluded.meet(&other.days)
     }
 
     /// The bytes that it holds beside its own size.

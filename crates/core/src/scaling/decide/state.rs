@@ -41,6 +41,8 @@ pub struct Asked {
     pub since: Timestamp,
     /// The generation that the object had then.
     pub generation: Option<i64>,
+    /// True once the API server has taken it.
+    pub is_written: bool,
 }
 
 /// The count of a target, as it is seen at a tick.
@@ -145,8 +147,10 @@ impl State {
         let own = std::mem::replace(&mut self.own, is_own.then_some(current));
         let behavior = policy.behavior.as_ref();
         self.events.record(behavior, from, current, at);
-        // Zero is how a user switches scaling off. A change of a count that was not written here undoes nothing.
-        let is_undone = current != 0 && (own == Some(from) || is_overwritten);
+        // Zero is how a user switches scaling off, unless it is one of the counts that are decided. A change of a count
+        // that was not written here undoes nothing.
+        let is_switch = current == 0 && policy.bounds.min() > 0;
+        let is_undone = !is_switch && (own == Some(from) || is_overwritten);
         if policy.mode == Mode::Direct && !is_own && is_undone {
             self.contest.undo(now);
         }
@@ -158,12 +162,20 @@ impl State {
         })
     }
 
-    /// True where the object has been changed at least twice since a count was asked for: the count was
-    /// written, and another writer has replaced it since.
+    /// True where the count that was asked for was written, and the object has been changed at least twice since it was
+    /// asked for: another writer has replaced it. Where the write failed, both changes are others'.
     fn is_overwritten(&self) -> bool {
-        let asked = self.asked.and_then(|asked| asked.generation);
+        let written = self.asked.filter(|asked| asked.is_written);
+        let asked = written.and_then(|asked| asked.generation);
         let since = self.generation.zip(asked).map(|(now, then)| now - then);
         since.is_some_and(|changes| changes >= 2)
+    }
+
+    /// Takes note that the count that was asked for has been written.
+    pub(in crate::scaling) const fn written(&mut self) {
+        if let Some(asked) = &mut self.asked {
+            asked.is_written = true;
+        }
     }
 
     /// Takes note of the count that is asked for. One that has just been asked for may still come,
@@ -178,6 +190,10 @@ impl State {
                 at: now,
                 since: before.map_or(now, |asked| asked.since),
                 generation: self.generation,
+                is_written: before.is_some_and(|asked| {
+                    let is_same = asked.replicas == replicas && asked.generation == self.generation;
+                    is_same && asked.is_written
+                }),
             })
         };
     }

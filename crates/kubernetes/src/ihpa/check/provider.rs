@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use evenkeel_core::scaling::hpa::{Behavior, BehaviorSpec};
 use evenkeel_core::scaling::portrait::{Portrait, Replicas};
 use evenkeel_core::units::Quantity;
+use serde::Deserialize as _;
 
 use super::error::{IhpaError, Problem, at};
 use super::metrics;
@@ -149,12 +150,16 @@ fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, 
         refused.map_or(Ok(rules), Err)
     });
     let rules = rules.transpose()?;
-    let Some(Text(text)) = tolerance else {
+    let Some(written) = tolerance else {
         return Ok(rules);
     };
-    let read = text.parse::<Quantity>().ok();
+    let text = Text::deserialize(written).ok();
+    let read = text.and_then(|Text(text)| text.parse::<Quantity>().ok());
     let accepted = read.filter(|tolerance| (0..=1_000_000).contains(&tolerance.milli_value()));
-    let refused = || Problem::word(text, "a share of the target, such as \"0.1\"");
+    let given = written
+        .as_str()
+        .map_or_else(|| written.to_string(), str::to_owned);
+    let refused = || Problem::word(&given, "a share of the target, such as \"0.1\"");
     let tolerance = at(format!("{path}.tolerance"), accepted.ok_or_else(refused))?;
     let mut rules = rules.unwrap_or_else(|| BehaviorSpec::default().defaulted());
     for direction in [&mut rules.scale_up, &mut rules.scale_down] {

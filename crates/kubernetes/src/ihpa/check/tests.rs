@@ -173,6 +173,18 @@ fn what_is_wrong_with_a_provider_is_named_with_its_place() {
             "spec.portraitProviders[3].dynamic.algorithm.kubeHPA.behavior.scaleUp.selectPolicy: \"\\\"x\\\"\" is not accepted",
         ),
         (
+            provider(3, "/dynamic/algorithm/kubeHPA/tolerance", json!(["0.1"])),
+            "spec.portraitProviders[3].dynamic.algorithm.kubeHPA.tolerance: \"[\\\"0.1\\\"]\" is not accepted",
+        ),
+        (
+            provider(
+                3,
+                "/dynamic/algorithm/kubeHPA/tolerance",
+                json!({"scaleUp": "0.1"}),
+            ),
+            "kubeHPA.tolerance: \"{\\\"scaleUp\\\":\\\"0.1\\\"}\" is not accepted",
+        ),
+        (
             provider(3, "/dynamic/algorithm/type", json!("Forecast")),
             "dynamic.algorithm.type: \"Forecast\"",
         ),

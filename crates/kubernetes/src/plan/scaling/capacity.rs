@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::observed::Observed;
-use super::problem::Problem;
+use super::problem::{MOST_REQUESTS, Problem};
 use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
@@ -16,6 +16,7 @@ use crate::autoscaler::{FOLLOWED, Metrics, ObservedMetric};
 use crate::external_metrics;
 use evenkeel_core::scaling::hpa::{MetricSpec, request};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
 use evenkeel_core::scaling::sum;
@@ -94,8 +95,30 @@ fn written<'a>(observed: &'a Observed, requested: &RequestedPolicy) -> Cow<'a, M
 /// All metrics that the replicas of a target are counted by, those that are not followed among them.
 #[must_use]
 pub fn counted_by(observed: &Observed) -> Vec<MetricSpec> {
-    let requested = RequestedPolicy::of(observed);
-    let written = written(observed, &requested);
+    counted(observed, &RequestedPolicy::of(observed))
+}
+
+/// True where the replicas of a target are counted by a metric that is none of these signals.
+pub(super) fn leaves_any(
+    observed: &Observed,
+    requested: &RequestedPolicy,
+    signals: &[ScaledSignal],
+) -> bool {
+    let is_followed = |signal: &Signal, target: Option<Target>| {
+        let scope = target.map(Target::scope);
+        let mut same = signals.iter().filter(|one| one.signal == *signal);
+        same.any(|one| scope.is_none_or(|scope| scope == one.scope))
+    };
+    let counted = counted(observed, requested).into_iter();
+    let mut left = counted.filter(|metric| match metric {
+        MetricSpec::Known(signal, target) => !is_followed(signal, *target),
+        MetricSpec::Unknown(_) => true,
+    });
+    left.next().is_some()
+}
+
+fn counted(observed: &Observed, requested: &RequestedPolicy) -> Vec<MetricSpec> {
+    let written = written(observed, requested);
     if observed.autoscaler.is_some() {
         written.defaulted()
     } else {
@@ -148,6 +171,7 @@ pub(super) fn scaled_signals(
         }
         match capacity(signal, *target, &members) {
             Some(capacity) => {
+                problems.extend(large_target(signal, capacity, &members));
                 let scaled = ScaledSignal {
                     is_forecast: scope == ValueScope::Whole
                         && (signal.is_conserved() || forecasts_all),
@@ -173,6 +197,19 @@ pub(super) fn scaled_signals(
     }
     problems.extend(leaves_some.then_some(Problem::TooManyMetrics));
     Ok(signals)
+}
+
+/// A target that no Pod of this size is meant to carry.
+fn large_target(signal: &Signal, capacity: PodCapacity, pods: &[&PodFacts]) -> Option<Problem> {
+    let target = capacity.request() * capacity.target();
+    let request = mean_request(pods, signal)?;
+    let unit = LoadUnit::of(signal);
+    let told = |amount: f64| unit.readable(amount).amount(amount);
+    (target > request * f64::from(MOST_REQUESTS)).then(|| Problem::LargeTarget {
+        signal: Box::new(signal.clone()),
+        target: told(target),
+        request: told(request),
+    })
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a

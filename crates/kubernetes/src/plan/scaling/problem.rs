@@ -23,6 +23,9 @@ const NO_COUNT: &str = "without which its subresource scale is not to be used: s
 const PODS_UNKNOWN: &str = "has Pods of which none is known, or fewer than three of four for a minute: only \
                             Pods count whose controller it is, or a ReplicaSet of its own";
 
+/// A target of a resource for each Pod is taken for a slip above so many times what a Pod requests.
+pub(super) const MOST_REQUESTS: u8 = 10;
+
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -59,6 +62,13 @@ pub enum Problem {
         signal: Box<Signal>,
         /// The container that lacks a request; empty where all of the Pod does.
         container: Box<str>,
+    },
+    /// A target for each Pod of a resource that is far above what a Pod requests, as where a percent sign is missing.
+    LargeTarget {
+        signal: Box<Signal>,
+        /// The target and the mean request, for people.
+        target: String,
+        request: String,
     },
     /// A signal that it scales by cannot be had, and why.
     SignalUnknown { signal: Box<Signal>, why: String },
@@ -114,7 +124,7 @@ impl Problem {
     pub(super) const PAUSED: &'static str = "Paused";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 26] = [
+    pub(super) const KINDS: [&'static str; 27] = [
         Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
@@ -141,6 +151,7 @@ impl Problem {
         "GrayStateUnsupported",
         "ProfileConflict",
         "OptionIgnored",
+        "LargeTarget",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -173,6 +184,7 @@ impl Problem {
             Self::GrayStateUnsupported { .. } => 23,
             Self::ProfileConflict(_) => 24,
             Self::OptionIgnored { .. } => 25,
+            Self::LargeTarget { .. } => 26,
         }]
     }
 }
@@ -291,6 +303,15 @@ impl fmt::Display for Problem {
             Self::NoRequests { signal, container } => {
                 write!(f, "container {container} of the Pods requests no {signal}")
             }
+            Self::LargeTarget {
+                signal,
+                target,
+                request,
+            } => write!(
+                f,
+                "{signal}: the target of {target} for each Pod is more than {MOST_REQUESTS} times what a Pod requests, \
+                 {request}: a share of the requests is written with a percent sign, such as cpu=80%"
+            ),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
             Self::TrafficMissing => f.write_str(TRAFFIC_MISSING),
             Self::OptionIgnored { option, why } => write!(f, "{option} has no effect: {why}"),
@@ -358,6 +379,11 @@ mod tests {
             Problem::NoRequests {
                 signal: Box::new(Signal::CPU),
                 container: "".into(),
+            },
+            Problem::LargeTarget {
+                signal: Box::new(Signal::CPU),
+                target: String::new(),
+                request: String::new(),
             },
             Problem::SignalUnknown {
                 signal: Box::new(Signal::CPU),

@@ -178,6 +178,10 @@ pub fn resolve(
         Ok((mut target, mut problems)) => {
             let bounds = resolved.bounds.as_ref();
             problems.extend(rules.ignored_options(mode, bounds, &target));
+            let is_early = target.policy.scale_down == ScaleDown::Early;
+            if is_early && rules.overlooks(&target) {
+                target.policy.scale_down = ScaleDown::Reactive;
+            }
             target.floor = bounds.and_then(|bounds| bounds.floor(now));
             resolved.mode = target.policy.mode;
             (resolved.target, resolved.problems) = (Some(target), problems);

@@ -552,6 +552,47 @@ fn of_an_hpa_with_endless_metrics_the_first_are_followed_and_the_target_says_so(
     }
 }
 
+/// The harm: `cpu=80`, without its percent sign, is 80 cores for each Pod, and nobody said so.
+#[test]
+fn a_target_far_above_the_requests_is_told_of_and_holds() {
+    for (target, told) in [
+        ("cpu=80", Some("80.0 cores")),
+        ("cpu=15001m", Some("15.0 cores")),
+        ("cpu=15", None),
+        ("cpu=80%", None),
+        ("cpu=1001%", Some("15.0 cores")),
+    ] {
+        let annotations = [
+            (SCALING, "direct"),
+            ("evenkeel.dev/min-replicas", "2"),
+            ("evenkeel.dev/max-replicas", "9"),
+            (TARGET, target),
+        ];
+        let mut world = World::alone(&annotations);
+        let resolved = world.resolve(at(0));
+        assert!(resolved.target.is_some(), "{target}");
+        let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        let expected: Vec<_> = told.map(|_| "LargeTarget").into_iter().collect();
+        assert_eq!(found, expected, "{target}");
+        world.tick(None, 0);
+        assert_eq!(world.reasons(), expected, "{target}");
+        let status = world.status().unwrap();
+        let message = status.condition("LargeTarget").map(|one| &*one.message);
+        let says = |told: &str| message.is_some_and(|message| message.contains(told));
+        assert!(
+            told.is_none_or(|told| says(told) && says("1.5 cores")),
+            "{message:?}"
+        );
+        world.requests = None;
+        let blind = world.resolve(at(0)).problems;
+        let kinds: Vec<_> = blind.iter().map(Problem::kind).collect();
+        assert!(
+            !kinds.contains(&"LargeTarget"),
+            "{target}: nothing to compare with"
+        );
+    }
+}
+
 #[test]
 fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
     let metric = |name: &str| json!({"name": name});

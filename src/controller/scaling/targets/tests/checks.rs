@@ -61,6 +61,7 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
     let traces = Traces::default();
     let tick = Tick {
         balances_scale_in: false,
+        scaled: &HashSet::new(),
         now,
         settings: settings(),
         shared: &Shared::default(),

@@ -61,6 +61,7 @@ impl Named {
     fn tick(&mut self, at: i64) -> Ticked {
         let tick = Tick {
             balances_scale_in: false,
+            scaled: &HashSet::new(),
             now: second(at),
             settings: Settings {
                 mode: Mode::Recommend,

@@ -299,6 +299,7 @@ proptest! {
         let mut hpa = HorizontalPodAutoscaler {
             namespace: "shop".to_owned(),
             name: "web".to_owned(),
+            generation: None,
             spec,
             status: Status::default(),
         };
@@ -477,10 +478,12 @@ fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
     let settle = |direct: &mut Directly, tick| direct.tick(600, tick).decision;
     assert_eq!(settle(&mut direct, 0).replicas, 6);
     // It was set to 6, and to 3, between two ticks.
+    direct.run.tracker.count_written();
     (direct.run.current, direct.generation) = (3, Some(3));
     let decision = settle(&mut direct, 1);
     assert_eq!((decision.replicas, decision.limited_by), (6, None));
     // It was set to 6, and to 3 again, between two ticks.
+    direct.run.tracker.count_written();
     (direct.run.current, direct.generation) = (3, Some(5));
     let decision = settle(&mut direct, 2);
     let until = time(2) + SignedDuration::from_mins(10);
@@ -524,6 +527,40 @@ fn scaling_that_was_switched_off_and_on_again_goes_on_at_once() {
         assert_eq!(active, Some((true, "ValidMetricFound".to_owned())));
         direct.tick(400, tick + 1);
         tick += 2;
+    }
+}
+
+/// The harm: where the write of a count failed, two changes by others were taken for that write and its revert.
+#[test]
+fn changes_by_others_revert_nothing_that_was_not_written() {
+    let mut direct = Directly::new(4, spec(2, 20, cpu(), None), None);
+    for tick in 0..4 {
+        (direct.run.current, direct.generation) = (4, Some(1 + 2 * tick));
+        let decision = direct.tick(600, tick).decision;
+        assert_eq!(
+            (decision.replicas, decision.limited_by),
+            (6, None),
+            "{tick}"
+        );
+    }
+}
+
+/// The harm: where a target may have no replicas, reverts to 0 were never a contest.
+#[test]
+fn reverts_to_zero_are_a_contest_where_zero_is_one_of_the_counts() {
+    for (min, contested) in [(0, true), (1, false)] {
+        let mut direct = Directly::new(1, spec(min, 20, queue(), None), None);
+        let mut decide = |current: i32, tick: i64| {
+            direct.run.current = current;
+            let pods = pods(current);
+            direct.decide(&pods, &queued(Some(25), tick), tick);
+            direct.run.tracker.is_contested(time(tick))
+        };
+        // 3 are asked for and written, and another writer sets 0 and then 1.
+        let all = [1, 3, 0, 1, 3, 0].into_iter().zip(0..);
+        let found: Vec<bool> = all.map(|(current, tick)| decide(current, tick)).collect();
+        assert_eq!(found[5], contested, "{min}: {found:?}");
+        assert!(!found[4], "{min}: one is none");
     }
 }
 

@@ -11,6 +11,7 @@ use crate::annotations::{
 use crate::ihpa::{CheckedIhpa, PortraitProvider};
 use crate::meta::{Annotations, Meta};
 use crate::plan::scaling::bounds::ObservedBounds;
+use crate::plan::scaling::capacity::leaves_any;
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::problem::Problem;
 use crate::plan::scaling::target::Target;
@@ -26,6 +27,8 @@ const NO_MODEL: &str = "it acts where loads are forecast, and predict is off";
 const NO_FORECAST: &str = "it acts on loads that are forecast, and no load of this target is";
 const NO_MEMORY: &str = "it acts where memory or another load that grows with each Pod is scaled by, and predict is \
                          not traffic";
+const NOT_FOLLOWED: &str = "it acts where every metric that replicas are counted by can be followed; another condition names \
+                            the one that cannot";
 const NO_SCALE_DOWN: &str = "it acts where behavior.scaleDown does not disable scaling in";
 const NO_RISK: &str = "it acts where the model is auto or traffic";
 const RISK_AT_FIRST: &str =
@@ -117,7 +120,21 @@ impl Rules<'_> {
         let stays = rules == Some(&SelectPolicy::Disabled)
             || portraits.is_some_and(|portraits| portraits.behavior.down.disabled);
         let without = no_model(target).or(stays.then_some(NO_SCALE_DOWN));
-        without.or_else(|| self.no_forecast(target))
+        let overlooks = || self.overlooks(target).then_some(NOT_FOLLOWED);
+        let without = without.or_else(|| self.no_forecast(target));
+        without.or_else(overlooks)
+    }
+
+    /// True where a count by the loads that are known could overlook a metric that replicas are counted by here. Beside
+    /// an HPA that metric holds the replicas itself.
+    pub(super) fn overlooks(&self, target: &Target) -> bool {
+        let Self {
+            observed,
+            requested,
+            ..
+        } = self;
+        let is_counted_here = observed.autoscaler.is_none() && self.has_pods();
+        is_counted_here && leaves_any(observed, requested, &target.signals)
     }
 
     /// Why no floor follows the risk.

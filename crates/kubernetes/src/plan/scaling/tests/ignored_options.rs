@@ -217,6 +217,35 @@ fn an_option_without_effect_is_named_and_one_that_acts_is_not() {
     }
 }
 
+/// The harm: a scale-in ahead of the load of one metric took Pods away that another one needed, which could not be
+/// followed.
+#[test]
+fn no_scale_in_is_early_where_a_metric_of_the_count_is_not_followed() {
+    let mut world = World::alone(&[
+        (SCALING, "direct"),
+        (MIN_REPLICAS, "3"),
+        (MAX_REPLICAS, "9"),
+        (TARGET, "cpu=70%"),
+        (QUERY, "gpu"),
+        (QUERY_TARGET, "700m"),
+        (SCALE_DOWN, "early"),
+    ]);
+    let rule = |world: &World| {
+        let resolved = world.resolve(at(0));
+        let target = resolved.target.as_ref().unwrap();
+        (target.policy.scale_down, ignored(&resolved))
+    };
+    assert_eq!(rule(&world), (ScaleDown::Early, Vec::new()));
+    world.requests = None;
+    assert_eq!(rule(&world), (ScaleDown::Reactive, vec![SCALE_DOWN]));
+    world.has_pods = false;
+    assert_eq!(
+        rule(&world),
+        (ScaleDown::Early, Vec::new()),
+        "nothing is known"
+    );
+}
+
 #[test]
 fn an_option_without_effect_withdraws_no_floor_and_is_no_reason_for_it() {
     let mut world = World::new();
