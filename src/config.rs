@@ -233,7 +233,7 @@ impl Config {
             swish_net: scaling.swish_net(),
             external_algorithms: ExternalAlgorithms {
                 are_run: scaling.runs_external_algorithms(),
-                most_jobs: scaling.external_jobs(),
+                most_jobs: scaling.external_jobs(check),
             },
             external_checks: scaling.external_checks(check),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),

@@ -341,9 +341,29 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "argoproj.io/v1alpha1 and Rollout",
     ),
     (
-        "scaling: {checks: {allowed: [https://a.example, https://a.example/x/../y]}}",
+        "scaling: {checks: {external: true, allowed: [https://a.example, https://a.example/x/../y]}}",
         "scaling.checks.allowed[1]",
         "relative segments",
+    ),
+    (
+        "scaling: {checks: {allowed: [https://a.example]}}",
+        "scaling.checks.allowed",
+        "has no effect while scaling.checks.external is false",
+    ),
+    (
+        "scaling: {externalJobsPerNamespace: 3}",
+        "scaling.externalJobsPerNamespace",
+        "has no effect while scaling.externalAlgorithms is false",
+    ),
+    (
+        "metricsProvider: {maxRange: 24h}",
+        "metricsProvider",
+        "has no effect while metricsProvider.enabled is false",
+    ),
+    (
+        "metrics: {replay: {file: trace.csv}}",
+        "metrics.replay.file",
+        "has no effect while metrics.source is not replay",
     ),
     (
         "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1}]}",
@@ -586,27 +606,27 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "another port than that of server.https",
     ),
     (
-        "metricsProvider: {plaintextGrpc: 8446}",
+        "metricsProvider: {enabled: true, plaintextGrpc: 8446}",
         "metricsProvider.plaintextGrpc",
         "[::]:8443",
     ),
     (
-        "metricsProvider: {maxPoints: 200000}",
+        "metricsProvider: {enabled: true, maxPoints: 200000}",
         "metricsProvider.maxPoints",
         "at most 130000",
     ),
     (
-        "metricsProvider: {queries: [{name: one, query: vector(1)}]}",
+        "metricsProvider: {enabled: true, queries: [{name: one, query: vector(1)}]}",
         "metricsProvider.queries[0].query",
         "names no metric",
     ),
     (
-        "metricsProvider: {queries: [{name: a, query: b}, {name: a, query: c}]}",
+        "metricsProvider: {enabled: true, queries: [{name: a, query: b}, {name: a, query: c}]}",
         "metricsProvider.queries[1]",
         "twice",
     ),
     (
-        "metricsProvider: {queries: [{name: a, query: b, objectLabel: 'a-b'}]}",
+        "metricsProvider: {enabled: true, queries: [{name: a, query: b, objectLabel: 'a-b'}]}",
         "metricsProvider.queries[0].objectLabel",
         "ingress",
     ),
