@@ -23,6 +23,8 @@ const SYNC: Duration = Duration::from_millis(150);
 pub(crate) const PODS: &str = "/api/v1/namespaces/shop/pods";
 /// What a ReplicaSet controller reads of them.
 pub(crate) const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+/// The ReplicaSet of the version that serves.
+pub(super) const STABLE: &str = "web-7c5ddb8f4";
 const REPLICA_SETS: &str = "/apis/apps/v1/namespaces/shop/replicasets";
 
 /// One look of the HPA.
@@ -63,20 +65,7 @@ impl<'a> Controllers<'a> {
         workload: &'static str,
         (version, kind): (&str, &str),
     ) -> Self {
-        let owner = get(world.client, workload).await;
-        let set = json!({"metadata": {"name": "web-7c5ddb8f4", "labels": {"app": "web"},
-                "ownerReferences": [reference(version, kind, &owner)]},
-            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}},
-                "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec()}}});
-        let set = create(world.client, REPLICA_SETS, &set).await;
-        let mut running = Running {
-            client: world.client.clone(),
-            clock: world.clock,
-            workload,
-            owner: reference("apps/v1", "ReplicaSet", &set),
-            pods: Vec::new(),
-            made: 0,
-        };
+        let mut running = Running::new(world, workload, (version, kind), STABLE).await;
         let prometheus = world.prometheus.handle.clone();
         let begun = running
             .scale(needed(prometheus.load(world.clock.now())))
@@ -125,6 +114,19 @@ impl<'a> Controllers<'a> {
     }
 }
 
+/// A ReplicaSet of a workload with so many Pods, which are ready. Nothing scales it. Gives the names of the Pods.
+pub(super) async fn replica_set(
+    world: &World<'_>,
+    workload: &'static str,
+    kind: (&str, &str),
+    (name, count): (&'static str, i64),
+) -> Vec<String> {
+    let mut running = Running::new(world, workload, kind, name).await;
+    let made = running.follow(count).await;
+    made.expect("the API server is there");
+    running.pods
+}
+
 fn reference(version: &str, kind: &str, owner: &Value) -> Value {
     let metadata = &owner["metadata"];
     json!({"apiVersion": version, "kind": kind, "name": metadata["name"], "uid": metadata["uid"],
@@ -136,12 +138,38 @@ struct Running {
     clock: Clock,
     /// The path of what is counted.
     workload: &'static str,
+    /// The name of the ReplicaSet, and a reference to it.
+    set: &'static str,
     owner: Value,
     pods: Vec<String>,
     made: usize,
 }
 
 impl Running {
+    /// No Pods yet, of a new ReplicaSet.
+    async fn new(
+        world: &World<'_>,
+        workload: &'static str,
+        (version, kind): (&str, &str),
+        name: &'static str,
+    ) -> Self {
+        let owner = get(world.client, workload).await;
+        let set = json!({"metadata": {"name": name, "labels": {"app": "web"},
+                "ownerReferences": [reference(version, kind, &owner)]},
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec()}}});
+        let set = create(world.client, REPLICA_SETS, &set).await;
+        Self {
+            client: world.client.clone(),
+            clock: world.clock,
+            workload,
+            set: name,
+            owner: reference("apps/v1", "ReplicaSet", &set),
+            pods: Vec::new(),
+            made: 0,
+        }
+    }
+
     /// One look of the HPA and what follows from it; `None` while the API server is away.
     async fn sync(&mut self, prometheus: &Handle) -> Option<Moment> {
         // A refusal is no answer.
@@ -211,7 +239,7 @@ impl Running {
         const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let letter = |place: usize| char::from(LETTERS[place % LETTERS.len()]);
         let (first, second) = (letter(self.made / LETTERS.len()), letter(self.made));
-        let name = format!("web-7c5ddb8f4-bcd{first}{second}");
+        let name = format!("{}-bcd{first}{second}", self.set);
         self.made += 1;
         let mut spec = pod_spec();
         spec["nodeName"] = NODE.into();

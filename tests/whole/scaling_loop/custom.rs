@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::controllers::Controllers;
+use jiff::SignedDuration;
+
+use super::controllers::{Controllers, PODS, STABLE, replica_set};
 use super::world::{
-    DEPLOYMENT, HPA, MAX, MIN, MODE, STATUS, World, annotation, condition, number, with_world,
+    DEPLOYMENT, HPA, MAX, MIN, MODE, STATUS, World, annotation, condition, least, number,
+    with_world,
 };
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{ask, create, get};
@@ -95,6 +98,75 @@ fn a_custom_resource_rises_and_falls_with_its_load_through_scale() {
             .until(ROLLOUT, "it falls to its least", |rollout| {
                 replicas(rollout) == MIN
             })
+            .await;
+    });
+}
+
+/// A Rollout of four Pods in the place of the Deployment, below the HPA, which is at rest.
+async fn floored_rollout(world: &World<'_>) {
+    let (status, answer) = ask(world.client, "DELETE", DEPLOYMENT, &Value::Null).await;
+    assert_eq!(status, 200, "{answer}");
+    create(world.client, DEFINITIONS, &definition(&scale())).await;
+    let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}},
+            "strategy": {"canary": {}}}});
+    eventually("the kind is served", async || {
+        let (status, answer) = ask(world.client, "POST", ROLLOUTS, &rollout).await;
+        holds(status == 201, || answer.to_string())
+    })
+    .await;
+    let (version, kind) = ARGO;
+    let target = json!({"apiVersion": version, "kind": kind, "name": "web"});
+    // Without a past of the load this model acts at once.
+    let hpa = json!({"metadata": {"annotations": {"evenkeel.dev/predict": "ds-hpa"}},
+        "spec": {"scaleTargetRef": target}});
+    world.change(HPA, &hpa).await;
+    let status = json!({"status": {"currentReplicas": 4, "desiredReplicas": 4,
+        "conditions": [{"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound",
+            "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+    world.change(&format!("{HPA}/status"), &status).await;
+}
+
+/// The harm: while a canary runs beside the version that serves, the sum over the Pods of both is twice the load where
+/// traffic is mirrored, and the floor doubled.
+#[test]
+fn a_canary_doubles_no_floor_and_a_load_that_doubles_raises_it() {
+    with_world(async |world| {
+        floored_rollout(world).await;
+        let stable = replica_set(world, ROLLOUT, ARGO, (STABLE, 4)).await;
+        let prometheus = &world.prometheus.handle;
+        prometheus.set_pods(&stable);
+        prometheus.set_load(|_| 3.0);
+        let _service = world.serve(&[KINDS]).await;
+        let known = |shown: &Value| shown["loads"][0]["now"].as_f64();
+        let is_known = |shown: &Value| known(shown).is_some_and(|now| (now - 3000.0).abs() < 1.0);
+        world.until_shown("the load is known", is_known).await;
+
+        let canary = replica_set(world, ROLLOUT, ARGO, ("web-5f6d7c8b9", 4)).await;
+        prometheus.set_pods(&[stable.clone(), canary.clone()].concat());
+        // Mirrored, and then shared.
+        for cores in [6.0, 3.0] {
+            prometheus.set_load(move |_| cores);
+            for _ in 0..10 {
+                world.pass(SignedDuration::from_secs(15)).await;
+                assert_eq!(least(&world.autoscaler().await), MIN, "{cores}");
+                let shown = world.shown().await.expect("the target is shown");
+                assert!(known(&shown).is_none_or(|now| now < 3300.0), "{shown}");
+            }
+        }
+
+        for pod in &canary {
+            let now = json!({"gracePeriodSeconds": 0});
+            let (status, answer) =
+                ask(world.client, "DELETE", &format!("{PODS}/{pod}"), &now).await;
+            assert_eq!(status, 200, "{answer}");
+        }
+        prometheus.set_pods(&stable);
+        world.until_shown("the canary has gone", is_known).await;
+        prometheus.set_load(|_| 6.0);
+        world
+            .until_autoscaler("the floor rises with the load", |hpa| least(hpa) > MIN)
             .await;
     });
 }
