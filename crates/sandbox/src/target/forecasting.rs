@@ -175,7 +175,12 @@ impl Forecaster {
     /// Takes a tick's measurement and decides what follows.
     pub(super) fn decide(&mut self, seen: &TickObservation<'_>) -> TickDecision {
         let answer = self.tick(seen);
-        let certain = seen.measured.filter(|sample| {
+        let before = self.taken.map(|taken| taken.load.sum);
+        let measured = seen.measured.map(|sample| LoadSample {
+            load: sample.load.after(before),
+            ..sample
+        });
+        let certain = measured.filter(|sample| {
             let is_certain = sample.load.certainty == Certainty::Certain;
             is_certain && self.taken.is_none_or(|taken| taken.at < sample.at)
         });
