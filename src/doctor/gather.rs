@@ -78,12 +78,7 @@ pub async fn gather(
         reader.own::<Deployment>(SECOND_SCHEDULER),
         reader.own::<Lease>(NAME),
     );
-    let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
-        reader.all::<MutatingWebhookConfiguration>(""),
-        reader.own::<Service>(NAME),
-        reader.own::<Service>(EXTENDER_SERVICE),
-        reader.all_own::<EndpointSlice>(""),
-    );
+    let (webhooks, webhook_service, extender_service, endpoints) = reached(&reader).await;
     let (nodes, namespaces, unbound) = watched(&reader).await;
     let mut observation = Observation {
         now,
@@ -129,6 +124,23 @@ pub async fn gather(
     further(client, &reader, &mut observation).await;
     observation.unreadable = left_out.into_texts();
     Ok(observation)
+}
+
+/// Reads by what way others reach the service.
+async fn reached(
+    reader: &Reader<'_>,
+) -> (
+    Seen<Vec<MutatingWebhookConfiguration>>,
+    Seen<Service>,
+    Seen<Service>,
+    Seen<Vec<EndpointSlice>>,
+) {
+    tokio::join!(
+        reader.all::<MutatingWebhookConfiguration>(""),
+        reader.own::<Service>(NAME),
+        reader.own::<Service>(EXTENDER_SERVICE),
+        reader.all_own::<EndpointSlice>(""),
+    )
 }
 
 /// Reads what the service watches.

@@ -30,7 +30,7 @@ struct Source<K> {
 
 enum State<K> {
     Empty,
-    Listing(Listing<K>),
+    Listing(Box<Listing<K>>),
     Listed(String),
     Watching(
         String,
@@ -69,7 +69,7 @@ where
         match state {
             State::Empty => (
                 Some(Ok(Event::Init)),
-                State::Listing(Listing::of(&self.api, self.list_params())),
+                State::Listing(Box::new(Listing::of(&self.api, self.list_params()))),
             ),
             State::Listing(listing) => list(listing).await,
             State::Listed(version) => match self.api.watch(&self.watch_params(), &version).await {
@@ -109,7 +109,7 @@ where
     }
 }
 
-async fn list<K: DeserializeOwned>(mut listing: Listing<K>) -> Step<K> {
+async fn list<K: DeserializeOwned>(mut listing: Box<Listing<K>>) -> Step<K> {
     match listing.next().await {
         Ok(Some(object)) => (Some(Ok(Event::InitApply(object))), State::Listing(listing)),
         Ok(None) => match listing.into_version() {
@@ -120,12 +120,15 @@ async fn list<K: DeserializeOwned>(mut listing: Listing<K>) -> Step<K> {
     }
 }
 
+/// Makes an event of an object.
+type Make<K> = fn(Guarded<K>) -> Event<Guarded<K>>;
+
 fn watched<K: Resource>(
     event: kube::Result<WatchEvent<Guarded<K>>>,
     version: String,
     events: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
 ) -> Step<K> {
-    let (object, event): (_, fn(Guarded<K>) -> Event<Guarded<K>>) = match event {
+    let (object, event): (_, Make<K>) = match event {
         Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => (object, Event::Apply),
         Ok(WatchEvent::Deleted(object)) => (object, Event::Delete),
         Ok(WatchEvent::Bookmark(bookmark)) => {

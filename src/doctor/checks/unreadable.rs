@@ -5,6 +5,7 @@ use crate::doctor::Finding;
 
 pub(super) const UNREADABLE: &str = "unreadable-objects";
 
+#[allow(clippy::unnecessary_wraps)] // all checks have one form
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let found = evidence.seen.unreadable.iter().map(|unreadable| {
         Finding::warning(

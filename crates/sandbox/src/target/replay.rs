@@ -129,6 +129,7 @@ impl Policy {
     }
 
     /// What decides its floors, taught by the past before `running`.
+    #[allow(clippy::too_many_arguments)] // each is an input of the replay of its own
     fn forecaster(
         self,
         target: &Target,
@@ -241,6 +242,7 @@ pub fn replay(
 
 /// The same; `observe` is shown all that decides the floors.
 #[must_use]
+#[allow(clippy::too_many_arguments)] // each is an input of the replay of its own
 pub fn replay_observed(
     target: &Target,
     policy: Policy,
@@ -330,6 +332,7 @@ impl Scaler<'_> {
 }
 
 /// Runs who scales through `running`, and counts the judged part of it.
+#[allow(clippy::too_many_arguments)] // each is an input of the replay of its own
 fn judge(
     mut scaler: Scaler<'_>,
     load: &ReplayLoad,
