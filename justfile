@@ -45,6 +45,10 @@ manifests:
     for folder in deploy deploy/overlays/*/; do kubectl kustomize "$folder" > /dev/null || exit 1; done
     promtool check rules deploy/prometheus/alerts.yaml
 
+# Write the Helm chart and the generated pages of the documentation anew.
+chart:
+    EVENKEEL_WRITE_DOCS=1 cargo test --locked --test cli documentation
+
 # The figures of the README.
 bench:
     cargo bench --locked

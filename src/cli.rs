@@ -12,6 +12,7 @@ mod bench;
 mod certs;
 mod classify;
 mod cluster_file;
+mod completion;
 mod connect;
 mod crds;
 mod cron;
@@ -24,6 +25,7 @@ mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
 mod help;
+mod install;
 mod jobs;
 mod migrate;
 mod output;
@@ -40,6 +42,7 @@ mod settings;
 mod simulate;
 mod tune;
 mod uninstall;
+mod upgrade;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -50,7 +53,9 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use output::Failure;
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 the work is done, 1 it failed, 2 the call, an input file or the configuration is wrong.
+Exit codes: 0 the work is done, 1 it failed, or a check found something, 2 the call, an input file or the configuration
+is wrong.
+-o is the format of the result: table, json or yaml. Commands that make a file take its name there, too.
 Tables have no colour when the output is not a terminal or NO_COLOR is set.";
 
 /// Keeps Kubernetes clusters on an even keel: classifies Pods at admission, places them by the real
@@ -80,6 +85,8 @@ enum Command {
     Ahp(ahp::Args),
     Certs(certs::Args),
     Cron(cron::Args),
+    Install(install::Args),
+    Upgrade(upgrade::Args),
     Crds(crds::Args),
     Migrate(migrate::Args),
     Bench(bench::Args),
@@ -95,6 +102,7 @@ enum Command {
     Simulate(Box<simulate::Args>),
     Tune(Box<tune::Args>),
     Uninstall(uninstall::Args),
+    Completion(completion::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -128,6 +136,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Ahp(args) => ahp::run(args),
         Command::Certs(args) => certs::run(args),
         Command::Cron(args) => cron::run(args),
+        Command::Install(args) => install::run(&args),
+        Command::Upgrade(args) => upgrade::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Migrate(args) => migrate::run(&args),
         Command::Bench(args) => bench::run(args),
@@ -143,6 +153,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Simulate(args) => simulate::run(*args),
         Command::Tune(args) => tune::run(*args),
         Command::Uninstall(args) => uninstall::run(&args),
+        Command::Completion(args) => completion::run(&args, &mut Cli::command()),
     }
 }
 

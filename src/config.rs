@@ -117,6 +117,8 @@ pub struct ExternalAlgorithms {
 pub struct Connection {
     /// A kubeconfig file; without one, the Pod's service account or the user's own file.
     pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; without one, its current context.
+    pub context: Option<String>,
     /// The namespace of Evenkeel's own objects; without one, that of the service account.
     pub namespace: Option<String>,
 }
@@ -148,6 +150,20 @@ impl Config {
     /// A file that cannot be read, and variables or flags that are no values of fields.
     pub fn given(sources: &Sources) -> Result<Map<String, Value>, ConfigError> {
         Ok(Layered::read(sources, &tree(&File::default()))?.tree)
+    }
+
+    /// The fields of a file that lies elsewhere, with those that the sources lay over it.
+    ///
+    /// # Errors
+    /// A text that is no file, and variables or flags that are no values of fields.
+    pub fn given_in(text: &str, sources: &Sources) -> Result<Map<String, Value>, ConfigError> {
+        Ok(Layered::parse(text, sources, &tree(&File::default()))?.tree)
+    }
+
+    /// Every field with its default.
+    #[must_use]
+    pub fn defaults() -> Value {
+        tree(&File::default())
     }
 
     fn of(layered: &Layered, sources: &Sources) -> Result<Self, ConfigError> {

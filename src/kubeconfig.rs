@@ -4,24 +4,47 @@
 use std::error::Error as _;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use kube::Config;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
-/// The address of the API server and the credentials for it.
+use evenkeel_kubernetes::suggestion::did_you_mean;
+
+/// The address of the API server and the credentials for it, by the context that is named, else by the current one.
 ///
 /// # Errors
-/// The file that is named cannot be used, or no place names a cluster.
-pub(crate) async fn find(file: Option<&Path>) -> anyhow::Result<Config> {
-    let Some(file) = file else {
-        return Config::infer().await.map_err(|error| unfound(&error));
+/// The file or the context that is named cannot be used, or no place names a cluster.
+pub(crate) async fn find(file: Option<&Path>, context: Option<&str>) -> anyhow::Result<Config> {
+    let name = file.map_or_else(
+        || "KUBECONFIG or ~/.kube/config".to_owned(),
+        |file| file.display().to_string(),
+    );
+    let read = match (file, context) {
+        (None, None) => return Config::infer().await.map_err(|error| unfound(&error)),
+        (None, Some(_)) => Kubeconfig::read(),
+        (Some(file), _) => Kubeconfig::read_from(file),
     };
-    let name = file.display();
-    let read = Kubeconfig::read_from(file)
-        .with_context(|| format!("the kubeconfig {name} cannot be read"))?;
-    Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
+    let read = read.with_context(|| format!("the kubeconfig {name} cannot be read"))?;
+    if let Some(context) = context {
+        check_context(&read, context, &name)?;
+    }
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    Config::from_custom_kubeconfig(read, &options)
         .await
         .with_context(|| format!("the kubeconfig {name} cannot be used"))
+}
+
+/// Fails where the kubeconfig has no such context.
+fn check_context(read: &Kubeconfig, context: &str, name: &str) -> anyhow::Result<()> {
+    let contexts = || read.contexts.iter().map(|known| known.name.as_str());
+    if contexts().any(|known| known == context) {
+        return Ok(());
+    }
+    let meant = did_you_mean(context, contexts());
+    bail!("the kubeconfig {name} has no context {context:?}{meant}")
 }
 
 /// The error names its kubeconfig alone: outside of a Pod its variables are missing, which says nothing.
@@ -31,4 +54,37 @@ fn unfound(error: &InferConfigError) -> anyhow::Error {
         "no way to reach a cluster was found: neither KUBECONFIG nor ~/.kube/config can be used ({kubeconfig}), and \
          this is no Pod with a ServiceAccount; give --kubeconfig FILE"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "\
+apiVersion: v1
+kind: Config
+current-context: home
+contexts:
+  - {name: home, context: {cluster: home, user: me}}
+  - {name: production, context: {cluster: production, user: me}}
+clusters:
+  - {name: home, cluster: {server: 'http://home.test'}}
+  - {name: production, cluster: {server: 'http://production.test'}}
+users: [{name: me, user: {}}]
+";
+
+    #[tokio::test]
+    async fn a_context_that_is_named_wins_and_one_that_is_not_there_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), TWO).unwrap();
+        let url = async |context| {
+            let found = find(Some(file.path()), context).await;
+            found.map(|config| config.cluster_url.host().map(str::to_owned))
+        };
+        assert_eq!(url(None).await.unwrap().as_deref(), Some("home.test"));
+        let other = url(Some("production")).await.unwrap();
+        assert_eq!(other.as_deref(), Some("production.test"));
+        let error = url(Some("produktion")).await.unwrap_err().to_string();
+        assert!(error.contains("did you mean \"production\"?"), "{error}");
+    }
 }

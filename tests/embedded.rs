@@ -21,4 +21,5 @@ mod whole {
     mod scaling_loop;
     mod signer;
     mod uninstall;
+    mod upgrade;
 }

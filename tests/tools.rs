@@ -24,6 +24,7 @@ mod support {
 mod machine {
     pub(crate) mod alerts;
     pub(crate) mod assess;
+    pub(crate) mod installs;
     pub(crate) mod manifests;
     pub(crate) mod metrics_agent;
     pub(crate) mod metrics_prometheus;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         machine::alerts::suite(),
         machine::assess::suite(),
         machine::assess::queries::suite(),
+        machine::installs::suite(),
         machine::manifests::suite(),
         machine::metrics_agent::suite(),
         machine::metrics_prometheus::suite(),

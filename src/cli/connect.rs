@@ -1,6 +1,6 @@
 //! The way to a cluster, for subcommands that ask its API server.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use kube::Client;
@@ -10,12 +10,40 @@ use crate::kubeconfig;
 /// Time limit for reaching the API server, and for each call.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Flags that say how to reach a cluster.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct KubeconfigArgs {
+    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    pub(super) kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig, instead of its current one
+    #[arg(long, value_name = "NAME", env = "EVENKEEL_CONTEXT")]
+    pub(super) context: Option<String>,
+}
+
+impl KubeconfigArgs {
+    /// A client of the cluster: by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's
+    /// service account.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        let Self {
+            kubeconfig,
+            context,
+        } = self;
+        let mut config = kubeconfig::find(kubeconfig.as_deref(), context.as_deref()).await?;
+        config.connect_timeout = Some(PATIENCE);
+        config.read_timeout = Some(PATIENCE);
+        // Else a 503, such as the one for a Pod that does not answer, is tried for minutes.
+        config.default_retry = false;
+        Ok(Client::try_from(config)?)
+    }
+}
+
 /// Flags that name a cluster, and Evenkeel's namespace in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Cluster {
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    kubeconfig: KubeconfigArgs,
 
     /// The namespace that Evenkeel runs in
     #[arg(
@@ -31,17 +59,6 @@ pub(super) struct Cluster {
 impl Cluster {
     /// Makes a client of the cluster.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
-        connect(self.kubeconfig.as_deref()).await
+        self.kubeconfig.connect().await
     }
-}
-
-/// A client by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's service
-/// account.
-pub(super) async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
-    let mut config = kubeconfig::find(kubeconfig).await?;
-    config.connect_timeout = Some(PATIENCE);
-    config.read_timeout = Some(PATIENCE);
-    // Else a 503, such as the one for a Pod that does not answer, is tried for minutes.
-    config.default_retry = false;
-    Ok(Client::try_from(config)?)
 }

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anyhow::Context as _;
-use comfy_table::{Cell, ContentArrangement};
+use comfy_table::Cell;
 use serde::Serialize;
 
 use super::connect::Cluster;
-use super::output::{self, Failure, Format, Report, Style};
+use super::output::{self, Failure, Format, Report, Style, fitted};
 use crate::doctor::{self, Finding, Severity};
 use evenkeel_clock as clock;
 
@@ -86,7 +86,7 @@ impl Report for Catalogue {
         for check in &self.checks {
             table.add_row([check.id, check.subject].map(Cell::new));
         }
-        writeln!(to, "{}\n\nHow to check and fix each:", table.trim_fmt())?;
+        writeln!(to, "{}\n\nHow to check and fix each:", fitted(&table))?;
         let links = self.checks.iter();
         for link in links.map(|check| &check.link) {
             writeln!(to, "  {link}")?;
@@ -163,7 +163,6 @@ impl Diagnosis {
 impl Report for Diagnosis {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let mut table = style.table(["", "CHECK", "FINDING"].map(Cell::new));
-        table.set_content_arrangement(ContentArrangement::Dynamic);
         for finding in &self.findings {
             table.add_row([
                 mark(finding.severity, style),
@@ -171,7 +170,7 @@ impl Report for Diagnosis {
                 Cell::new(text(finding)),
             ]);
         }
-        writeln!(to, "{table}")?;
+        writeln!(to, "{}", fitted(&table))?;
         let tally = [
             Severity::Error,
             Severity::Warning,

@@ -62,7 +62,7 @@ pub(super) struct Args {
     url: Uri,
 
     /// Output format
-    #[arg(long, short, value_enum, default_value_t)]
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 

@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use comfy_table::{Attribute, Cell, Color, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+    Width,
+};
 use serde::Serialize;
 
 use crate::config::ConfigError;
@@ -105,6 +108,15 @@ impl From<io::Error> for Failure {
 const LINES: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
+/// The most columns of text that a table takes.
+const MOST_COLUMNS: u16 = 100;
+/// The width from which a column of a table is prose, which is broken into lines.
+const PROSE: u16 = 40;
+/// The padding behind a column of a table.
+const PADDING: u16 = 2;
+/// The space between two columns: the padding, and the place of the line that tables do not draw here.
+const GAP: u16 = PADDING + 1;
+
 /// Emphasis in printed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
@@ -132,7 +144,7 @@ impl Style {
         };
         table.set_header(header.into_iter().map(|cell| self.bold(cell)));
         for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
+            column.set_padding((0, PADDING));
         }
         table
     }
@@ -166,6 +178,67 @@ impl Style {
             Self::Colour => format!("\u{1b}[1m{text}\u{1b}[0m"),
         }
     }
+}
+
+/// The text of a table, which is at most a hundred columns wide. Columns that do not fit beside the others stand in a
+/// block of their own below, behind the first column.
+pub(super) fn fitted(table: &Table) -> String {
+    let most = table
+        .width()
+        .map_or(MOST_COLUMNS, |width| width.min(MOST_COLUMNS));
+    let widths = table.column_max_content_widths();
+    // A word that is longer than its share of a line is broken all the same.
+    let word = |column: usize, share: u16| longest_word(table, column).min(share);
+    let needed = |column: usize, share: u16| widths[column].min(PROSE.max(word(column, share)));
+    let first = needed(0, most / 2 - GAP) + GAP;
+    let needed: Vec<u16> = (0..widths.len())
+        .map(|column| match column {
+            0 => first,
+            _ => needed(column, most.saturating_sub(first + GAP)) + GAP,
+        })
+        .collect();
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    let mut shown = vec![0];
+    let mut used = first;
+    for column in 1..widths.len() {
+        if shown.len() > 1 && used + needed[column] > most {
+            blocks.push(std::mem::replace(&mut shown, vec![0]));
+            used = first;
+        }
+        used += needed[column];
+        shown.push(column);
+    }
+    blocks.push(shown);
+    let blocks = blocks.iter().map(|shown| {
+        let mut block = table.clone();
+        block.set_content_arrangement(ContentArrangement::Dynamic);
+        block.set_width(most);
+        for (at, column) in block.column_iter_mut().enumerate() {
+            if !shown.contains(&at) {
+                column.set_constraint(ColumnConstraint::Hidden);
+            } else if widths[at] <= PROSE {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            } else {
+                let least = Width::Fixed(needed[at] - 1);
+                column.set_constraint(ColumnConstraint::LowerBoundary(least));
+            }
+        }
+        block.trim_fmt()
+    });
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The length of the longest word in a column.
+fn longest_word(table: &Table, column: usize) -> u16 {
+    let cells = table.column_cells_with_header_iter(column).flatten();
+    let lengths = cells.flat_map(|cell| {
+        let text = cell.content();
+        let words = text.split_whitespace().map(|word| word.chars().count());
+        words.collect::<Vec<_>>()
+    });
+    lengths
+        .max()
+        .map_or(0, |longest| u16::try_from(longest).unwrap_or(u16::MAX))
 }
 
 /// A share of a whole, in whole percent.
@@ -213,6 +286,44 @@ pub(super) fn read_input(path: &Path) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn assert_narrow(text: &str) {
+        let widths = text.lines().map(|line| line.chars().count());
+        assert!(widths.max().is_some_and(|most| most <= 100), "{text}");
+    }
+
+    #[test]
+    fn prose_is_broken_into_lines_and_words_of_other_columns_are_not() {
+        let mut table = Style::Plain.table(["NAME", "REASON"].map(Cell::new));
+        let name = "shop/a-name-without-a-place-to-break";
+        table.add_row([Cell::new(name), Cell::new("a reason ".repeat(30))]);
+        let text = fitted(&table);
+        assert_narrow(&text);
+        assert!(text.contains(&format!("{name}   a reason")), "{text}");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_stand_below_behind_the_first_one() {
+        let header = (0..12).map(|column| Cell::new(format!("REPLICA-HOURS {column}")));
+        let mut table = Style::Plain.table(header);
+        table.add_row((0..12).map(|column| Cell::new(format!("value-{column}"))));
+        let text = fitted(&table);
+        assert_narrow(&text);
+        assert_eq!(text.matches("REPLICA-HOURS 0").count(), 3, "{text}");
+        for column in 1..12 {
+            let header = format!("REPLICA-HOURS {column}");
+            let cells = text.lines().flat_map(|line| line.split("   "));
+            assert_eq!(cells.filter(|cell| *cell == header).count(), 1, "{text}");
+            assert!(text.contains(&format!("value-{column}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn many_narrow_columns_do_not_add_up_to_more_than_a_line() {
+        let mut table = Style::Plain.table((0..40).map(|_| Cell::new("ab")));
+        table.add_row((0..40).map(|_| Cell::new("cd")));
+        assert_narrow(&fitted(&table));
+    }
 
     #[test]
     fn a_cause_that_an_error_repeats_is_said_once() {

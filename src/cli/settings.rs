@@ -24,6 +24,10 @@ pub(super) struct ConnectionArgs {
     #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 
+    /// The context of the kubeconfig, instead of its current one
+    #[arg(long, value_name = "NAME", env = "EVENKEEL_CONTEXT")]
+    context: Option<String>,
+
     /// The namespace of Evenkeel's own Lease, Secrets and Services; by default the one it runs in
     #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE")]
     namespace: Option<String>,
@@ -33,19 +37,22 @@ impl From<ConnectionArgs> for Connection {
     fn from(args: ConnectionArgs) -> Self {
         let ConnectionArgs {
             kubeconfig,
+            context,
             namespace,
         } = args;
         Self {
             kubeconfig,
+            context,
             namespace,
         }
     }
 }
 
 /// Variables that name arguments rather than fields of the configuration.
-const ARGUMENT_VARIABLES: [&str; 4] = [
+const ARGUMENT_VARIABLES: [&str; 5] = [
     "EVENKEEL_CONFIG",
     "EVENKEEL_KUBECONFIG",
+    "EVENKEEL_CONTEXT",
     "EVENKEEL_NAMESPACE",
     "EVENKEEL_NODE",
 ];
@@ -72,7 +79,7 @@ impl ConfigArgs {
     }
 }
 
-fn parse_assignment(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_assignment(text: &str) -> Result<(String, String), String> {
     text.split_once('=')
         .map(|(path, value)| (path.to_owned(), value.to_owned()))
         .ok_or_else(|| "accepted: a path and a value, such as scheduling.headroom=0.7".to_owned())

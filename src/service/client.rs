@@ -14,7 +14,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The API server's address and our credentials: from the kubeconfig that is named, else from the
 /// Pod's service account, else from the user's own kubeconfig.
 pub(super) async fn kubernetes(connection: &Connection) -> anyhow::Result<kube::Config> {
-    let mut kubernetes = kubeconfig::find(connection.kubeconfig.as_deref()).await?;
+    let context = connection.context.as_deref();
+    let mut kubernetes = kubeconfig::find(connection.kubeconfig.as_deref(), context).await?;
     // Watches, election and writer try again by themselves, at their own times; a client that does
     // so for minutes behind their backs would outlast the lease.
     kubernetes.default_retry = false;

@@ -15,6 +15,7 @@ mod dev_terminal;
 mod documentation;
 #[cfg(feature = "sandbox")]
 mod forecast;
+mod install;
 mod judgements;
 mod score;
 #[cfg(feature = "sandbox")]

@@ -113,3 +113,29 @@ fn the_archive_of_etcd_is_held_to_a_digest_that_stands_here() {
     let unpack = text.find("tar -xzf").unwrap();
     assert!(download < check && check < unpack);
 }
+
+/// The builder of the image sees only what the ignore file lets through, so a manifest that is compiled in and not
+/// named there breaks the release.
+#[test]
+fn manifests_that_are_compiled_in_reach_the_builder_of_the_image() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let ignored = read("deploy/Dockerfile.dockerignore");
+    let let_through: Vec<&str> = values(&ignored, "!");
+    let sources = read("crates/manifests/src/sources.rs");
+    let paths: Vec<&str> = sources
+        .lines()
+        .filter_map(|line| {
+            line.trim()
+                .strip_prefix('"')?
+                .strip_suffix("\",")
+                .filter(|path| path.ends_with(".yaml"))
+        })
+        .collect();
+    assert!(paths.len() > 50, "{paths:?}");
+    for path in paths {
+        let is_seen = let_through
+            .iter()
+            .any(|folder| path.starts_with(&format!("{folder}/")));
+        assert!(is_seen, "{path} is not in deploy/Dockerfile.dockerignore");
+    }
+}

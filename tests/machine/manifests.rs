@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-mod read;
+pub(crate) mod read;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

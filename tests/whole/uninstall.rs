@@ -23,14 +23,14 @@ use serde_json::{Value, json};
 const OWN: &str = "evenkeel-system";
 
 /// The end of a call of the program.
-struct Called {
-    code: i32,
-    stdout: String,
-    stderr: String,
+pub(super) struct Called {
+    pub(super) code: i32,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
 }
 
 impl Called {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).expect(&self.stderr)
     }
 
@@ -50,13 +50,18 @@ impl Called {
     }
 }
 
-/// Calls the program against the server, while that goes on answering.
+/// Calls `uninstall` against the server.
 async fn evenkeel(server: &ApiServer, arguments: &[&str]) -> Called {
+    call(server, "uninstall", arguments).await
+}
+
+/// Calls the program against the server, while that goes on answering.
+pub(super) async fn call(server: &ApiServer, subcommand: &str, arguments: &[&str]) -> Called {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), server.kubeconfig()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command
-        .arg("uninstall")
+        .arg(subcommand)
         .args(arguments)
         .arg("--kubeconfig")
         .arg(file.path())
@@ -213,7 +218,7 @@ fn without_modes(value: &mut Value) {
     }
 }
 
-const OTHERS: [([&str; 4], &str); 4] = [
+pub(super) const OTHERS: [([&str; 4], &str); 4] = [
     (
         [
             "admissionregistration.k8s.io",
@@ -285,7 +290,7 @@ async fn plant_installation(client: &Client) -> Vec<String> {
     planted
 }
 
-fn url(version: &str, kind: &str, namespace: Option<&str>) -> String {
+pub(super) fn url(version: &str, kind: &str, namespace: Option<&str>) -> String {
     let plural = match kind.to_lowercase() {
         policy if policy.ends_with('y') => policy.trim_end_matches('y').to_owned() + "ies",
         other => other + "s",

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 
 use super::depth::Depth;
-use crate::cli::connect;
+use crate::cli::connect::KubeconfigArgs;
 use crate::cli::forecast::file;
 use crate::cli::forecast::values::parse_duration;
 use crate::cli::output::Format;
@@ -47,9 +47,8 @@ the configuration is wrong.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct Args {
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    kubeconfig: KubeconfigArgs,
 
     /// Only HPAs and ScaledObjects of this namespace [default: all namespaces]
     #[arg(long, short, value_name = "NAME")]
@@ -108,7 +107,7 @@ fn parse_output(text: &str) -> Result<Output, String> {
 impl Args {
     /// Makes a client of the cluster.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
-        connect::connect(self.kubeconfig.as_deref()).await
+        self.kubeconfig.connect().await
     }
 }
 

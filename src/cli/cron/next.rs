@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cli::output::{self, Failure, Format, Report, Style, fitted};
 use crate::config::yaml;
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::cron::{
@@ -250,6 +250,6 @@ impl CronHpaRuns {
                 ]);
             }
         }
-        writeln!(to, "{}\n", table.trim_fmt())
+        writeln!(to, "{}\n", fitted(&table))
     }
 }

@@ -7,7 +7,7 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use super::measures::{self, Measure, Verdict};
-use crate::cli::output::{Report, Style};
+use crate::cli::output::{Report, Style, fitted};
 use evenkeel_sandbox::engine::lag::LagSummary;
 use evenkeel_sandbox::engine::summary::Summary;
 
@@ -145,7 +145,7 @@ impl Report for Comparison {
             let what = std::iter::once(Cell::new(&row.plain.what));
             table.add_row(what.chain(cells).chain([verdict]));
         }
-        writeln!(to, "{}\n", table.trim_fmt())?;
+        writeln!(to, "{}\n", fitted(&table))?;
         let worse: Vec<String> = rows
             .iter()
             .filter(|row| row.verdict() == Verdict::Worse)

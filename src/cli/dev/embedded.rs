@@ -33,6 +33,7 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
     })?;
     config.connection = Connection {
         kubeconfig: Some(kubeconfig),
+        context: None,
         namespace: Some(namespace.to_owned()),
     };
     let signer = crate::service::signer(&config, signer::Metrics::default()).await?;

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::ArgGroup;
+use clap::{ArgGroup, ValueEnum};
 use comfy_table::Cell;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use super::file::{self, Selection};
 use super::grid;
 use super::output_file;
 use super::progress::Bar;
-use crate::cli::output::{Failure, Format, Report, Style};
+use crate::cli::output::{Failure, Format, Report, Style, fitted};
 use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::count_as_f64;
@@ -74,18 +74,14 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The file that the model is written to; `-` is standard output, which has no accuracy then. The form of
-    /// the accuracy, which other commands take here too, is --format
-    #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    /// The file that the model is written to, and table, json or yaml for its accuracy [default: table]; `-` writes the
+    /// model to standard output, without the accuracy; may be repeated
+    #[arg(long, short, value_name = "FORMAT|FILE", required = true)]
+    output: Vec<Output>,
 
     /// Threads; they change the time and not the result [default: one for each core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
-
-    /// Form of the accuracy on standard output
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
 
     #[command(flatten)]
     traffic: traffic::Columns,
@@ -95,6 +91,40 @@ pub(in crate::cli) struct Args {
 
     #[command(flatten)]
     weights: Weights,
+}
+
+/// One result of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Output {
+    Accuracy(Format),
+    Model(PathBuf),
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Self {
+        let format = <Format as ValueEnum>::from_str(text, false);
+        format.map_or_else(|_| Self::Model(text.into()), Self::Accuracy)
+    }
+}
+
+impl Args {
+    /// The file of the model, and the format of its accuracy.
+    fn results(&self) -> Result<(&Path, Format), Failure> {
+        let mut model = None;
+        let mut format = Format::default();
+        for output in &self.output {
+            match output {
+                Output::Accuracy(given) => format = *given,
+                Output::Model(path) => {
+                    if model.replace(path.as_path()).is_some() {
+                        return Err(Failure::call("-o names two files for one model"));
+                    }
+                }
+            }
+        }
+        let model = model.ok_or_else(|| Failure::call("-o names no file for the model"))?;
+        Ok((model, format))
+    }
 }
 
 /// The kinds that have neither noise nor synthetic series.
@@ -139,16 +169,17 @@ struct Learnt {
 }
 
 pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
-    output_file::check(&args.output)?;
+    let (output, format) = args.results()?;
+    output_file::check(output)?;
     if args.weights.global {
         return run_global(args);
     }
     let call = networks::Call {
         flags: &args.networks,
         files: &args.files,
-        output: &args.output,
+        output,
         threads: args.threads,
-        format: args.format,
+        format,
     };
     if let Some(model) = args.networks.model() {
         return networks::run(model, &call);
@@ -159,9 +190,9 @@ pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
     traffic::run(&traffic::Call {
         columns: &args.traffic,
         files: &args.files,
-        output: &args.output,
+        output,
         threads: args.threads,
-        format: args.format,
+        format,
     })
 }
 
@@ -198,7 +229,8 @@ fn run_global(args: &Args) -> Result<(), Failure> {
     let whole: Vec<Minutes> = series.into_iter().map(|one| one.minutes).collect();
     let weights = fit(&whole, &settings)?.encode();
     bar.finish();
-    output_file::write_model(&args.output, weights, &accuracy, args.format)
+    let (output, format) = args.results()?;
+    output_file::write_model(output, weights, &accuracy, format)
 }
 
 fn is_left_out(path: &Path, prefixes: &[String]) -> bool {
@@ -306,7 +338,7 @@ impl Report for Accuracy {
             ];
             table.add_row(cells.into_iter().chain(below).collect::<Vec<_>>());
         }
-        writeln!(to, "{table}")?;
+        writeln!(to, "{}", fitted(&table))?;
         writeln!(
             to,
             "geometric mean of the losses: {:.3}",

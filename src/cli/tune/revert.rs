@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use comfy_table::Cell;
@@ -10,8 +9,8 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use serde::Serialize;
 
-use crate::cli::connect::connect;
-use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::cli::connect::KubeconfigArgs;
+use crate::cli::output::{self, Failure, Format, Report, Style, fitted};
 use crate::cluster::pages::{Listing, for_each};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
@@ -44,9 +43,8 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "NAME")]
     namespace: Option<String>,
 
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    kubeconfig: KubeconfigArgs,
 
     /// Format of what was done
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -89,7 +87,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 async fn revert(args: &Args) -> Result<Reverted, Failure> {
-    let client = connect(args.kubeconfig.as_deref()).await;
+    let client = args.kubeconfig.connect().await;
     let client = client.map_err(Failure::Call)?;
     let lowers = lowers_memory_limits(&client).await;
     let lowers = lowers
@@ -200,7 +198,7 @@ impl Report for Reverted {
             };
             table.add_row([Cell::new(format!("{namespace}/{pod}")), done]);
         }
-        writeln!(to, "{}", table.trim_fmt())
+        writeln!(to, "{}", fitted(&table))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, ContentArrangement};
+use comfy_table::Cell;
 
 use super::Leftovers;
-use crate::cli::output::{Failure, Report, Style};
+use crate::cli::output::{Failure, Report, Style, fitted};
 use crate::uninstall::{Inventory, Mark, Object, Outcome};
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::api_service;
@@ -204,7 +204,6 @@ impl Report for Leftovers {
         if !marks.is_empty() {
             let last = if self.check { "TAKEN AWAY BY" } else { "DONE" };
             let mut table = style.table(["OBJECT", "LEFT ON IT", last].map(Cell::new));
-            table.set_content_arrangement(ContentArrangement::Dynamic);
             for mark in marks {
                 let next = Cell::new(mark.next());
                 let stuck = mark.is_stuck() || mark.damaged.is_some();
@@ -214,7 +213,7 @@ impl Report for Leftovers {
                     if stuck { style.bad(next) } else { next },
                 ]);
             }
-            writeln!(to, "{}\n", table.trim_fmt())?;
+            writeln!(to, "{}\n", fitted(&table))?;
         }
         if !objects.is_empty() {
             writeln!(to, "{}", style.emphasis("Objects of the installation:"))?;

@@ -49,7 +49,7 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![Finding::error(
             SIGNER,
             what,
-            "kubectl apply -k deploy/",
+            "evenkeel install [your options] | kubectl apply -f -",
         )]);
     };
     let status = signer.status.as_ref();
@@ -148,7 +148,7 @@ pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![Finding::error(
             TRUST,
             what,
-            "kubectl apply -k deploy/",
+            "evenkeel install [your options] | kubectl apply -f -",
         )]);
     };
     let bundle = webhook.client_config.ca_bundle.as_ref();

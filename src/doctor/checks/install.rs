@@ -127,12 +127,12 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
         (None, _) => Finding::error(
             CONFIGURATION,
             "there is no ConfigMap evenkeel: the replicas cannot start without it",
-            "kubectl apply -k deploy/",
+            "evenkeel install [your options] | kubectl apply -f -",
         ),
         (Some(_), None) => Finding::error(
             CONFIGURATION,
             "the ConfigMap evenkeel has no config.yaml",
-            format!("{edit}, or kubectl apply -k deploy/"),
+            format!("{edit}, or evenkeel install [your options] | kubectl apply -f -"),
         ),
         (Some(_), Some(Err(error))) => Finding::error(
             CONFIGURATION,
@@ -179,7 +179,8 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
                     "there is no Deployment: the endpoints of its Service lead to {address}, outside of \
                      the cluster's Pods"
                 ),
-                "nothing, if that is intended, as with `evenkeel dev`; otherwise kubectl apply -k deploy/",
+                "nothing, if that is intended, as with `evenkeel dev`; otherwise \
+                 evenkeel install [your options] | kubectl apply -f -",
             )]);
         }
         return Ok(vec![Finding::error(
@@ -188,7 +189,7 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
                 "there is no Deployment evenkeel in {}",
                 evidence.seen.namespace
             ),
-            "kubectl apply -k deploy/ (or name its namespace by --namespace)",
+            "evenkeel install [your options] | kubectl apply -f - (or name its namespace by --namespace)",
         )]);
     };
     let spec = deployment.spec.as_ref();

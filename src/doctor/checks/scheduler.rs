@@ -47,7 +47,8 @@ pub(super) fn address(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![Finding::error(
             ADDRESS,
             "the Service evenkeel-extender has no ClusterIP, and kube-scheduler cannot resolve names",
-            "kubectl apply -k deploy/ (delete the Service first: its type cannot be changed)",
+            "evenkeel install [your options] | kubectl apply -f - (delete the Service first: its type cannot \
+             be changed)",
         )]);
     };
     evidence
@@ -244,8 +245,8 @@ fn configure(evidence: &Evidence<'_>) -> String {
     if schedulers.is_empty() {
         return format!(
             "{PRINT}, and start kube-scheduler with --config=FILE (webhook-config/README.md); \
-             where it cannot be configured (managed control planes): kubectl apply -k \
-             deploy/overlays/second-scheduler; {probe}"
+             where it cannot be configured (managed control planes): \
+             evenkeel install [your options] --with second-scheduler | kubectl apply -f -; {probe}"
         );
     }
     let plain: Vec<&str> = schedulers
@@ -314,7 +315,8 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
                 "{SECOND_SCHEDULER}, to which admission gives Pods, is not there: new ones go to \
                  the default scheduler, and those that name it wait for ever"
             ),
-            "kubectl apply -k deploy/overlays/second-scheduler, or unset admission.schedulerName",
+            "evenkeel install [your options] --with second-scheduler | kubectl apply -f -, or unset \
+             admission.schedulerName",
         )]);
     }
     let unbound = evidence

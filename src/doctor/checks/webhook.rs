@@ -30,7 +30,7 @@ pub(super) const REGISTRATION: &str = "webhook";
 pub(super) const ENDPOINTS: &str = "endpoints";
 pub(super) const TRIAL: &str = "webhook-call";
 
-const APPLY: &str = "kubectl apply -k deploy/";
+const APPLY: &str = "evenkeel install [your options] | kubectl apply -f -";
 
 /// Evenkeel's webhook as it is registered.
 pub(super) fn registered<'a>(

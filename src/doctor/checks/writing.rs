@@ -252,7 +252,7 @@ pub(super) fn clean_up(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![Finding::warning(
             CLEAN_UP,
             "there is no CronJob evenkeel-restore: if all replicas were lost, floors would stay",
-            "kubectl apply -k deploy/",
+            "evenkeel install [your options] | kubectl apply -f -",
         )]);
     };
     if !guard.is_some_and(denies) {

@@ -14,8 +14,8 @@ const DISK_UNMEASURED: &str = "\
 
 /// node_exporter is not in every cluster, and the agent is Evenkeel's own.
 const DISK_IO_UNMEASURED: &str = "\
-    diskIo is measured of no node: let Prometheus scrape node_exporter, or Evenkeel's own agents (kubectl \
-    apply -k deploy/overlays/node-agent), or set metrics.prometheus.queries.nodeDiskIo";
+    diskIo is measured of no node: let Prometheus scrape node_exporter, or Evenkeel's own agents (evenkeel \
+    install [your options] --with node-agent | kubectl apply -f -), or set metrics.prometheus.queries.nodeDiskIo";
 
 /// Names of interfaces are many, and only the operator knows an uncommon one.
 const NETWORK_UNMEASURED: &str = "\
@@ -131,8 +131,8 @@ fn pods_unmeasured(f: &mut fmt::Formatter<'_>, resource: Resource) -> fmt::Resul
         }
         Resource::DiskIo => {
             "kubelets that have the figures from the container runtime (PodAndContainerStatsFromCRI) \
-             export no container_fs series; install Evenkeel's agents (kubectl apply -k \
-             deploy/overlays/node-agent)"
+             export no container_fs series; install Evenkeel's agents (\
+             evenkeel install [your options] --with node-agent | kubectl apply -f -)"
         }
         Resource::Cpu | Resource::Memory | Resource::Disk => {
             "let Prometheus scrape kubelets at /metrics/cadvisor"

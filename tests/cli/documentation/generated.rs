@@ -2,6 +2,7 @@
 
 mod alerts;
 mod api;
+mod chart;
 mod commands;
 mod dashboards;
 mod permissions;

@@ -29,7 +29,7 @@ fn train(load: &Path, model: &Path, more: &[&str]) -> Called {
         text(load),
         "-o",
         text(model),
-        "--format",
+        "-o",
         "json",
     ];
     evenkeel(&[&needed, more].concat())
@@ -186,7 +186,7 @@ fn one_network_for_many_loads_forecasts_those_that_it_knows_and_others() {
     let [one, two, other] = [("one.csv", 180), ("two.csv", 240), ("other.csv", 200)]
         .map(|(name, values)| load(folder.path(), name, values));
     let net = folder.path().join("many.safetensors");
-    let files = [text(&one), text(&two), "-o", text(&net), "--format", "json"];
+    let files = [text(&one), text(&two), "-o", text(&net), "-o", "json"];
     let report = evenkeel(&[&["train", "--swish-net"], &files[..]].concat()).json();
     let loads = report["loads"].as_array().unwrap();
     assert_eq!((&loads[0]["name"], loads.len()), (&"one".into(), 2));

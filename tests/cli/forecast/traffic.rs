@@ -40,7 +40,7 @@ fn train(file: &Path, model: &Path, more: &[&str]) -> Called {
         text(model),
         "--utilisation",
         "cpu_util_pct",
-        "--format",
+        "-o",
         "json",
     ];
     let traffic: &[&str] = if more.contains(&"--traffic") {

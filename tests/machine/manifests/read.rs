@@ -52,6 +52,11 @@ pub(crate) fn overlays() -> Vec<String> {
 /// The objects that `kubectl apply -k` would send for somebody's overlay of the base with
 /// `components`.
 pub(crate) fn combined(components: &[String]) -> Vec<Value> {
+    serde_saphyr::from_multiple(&combined_text(components)).unwrap()
+}
+
+/// The same as kustomize prints it.
+pub(crate) fn combined_text(components: &[String]) -> String {
     let overlay = tempfile::tempdir().unwrap();
     let base = [String::from("deploy/base")];
     let text = format!(
@@ -61,7 +66,7 @@ pub(crate) fn combined(components: &[String]) -> Vec<Value> {
         from(overlay.path(), components)
     );
     fs::write(overlay.path().join("kustomization.yaml"), text).unwrap();
-    built(overlay.path().to_str().unwrap())
+    kustomized(overlay.path().to_str().unwrap())
 }
 
 /// The objects that `kubectl apply -k` would send for somebody's overlay that puts `folder` into
@@ -74,6 +79,11 @@ pub(crate) fn built_in(folder: &str, namespace: &str) -> Vec<Value> {
 
 /// The objects that `kubectl apply -k` would send.
 pub(crate) fn built(folder: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(&kustomized(folder)).unwrap()
+}
+
+/// What kustomize builds from a folder.
+pub(crate) fn kustomized(folder: &str) -> String {
     let output = Command::new("kubectl")
         .args(["kustomize", folder])
         .current_dir(root())
@@ -82,8 +92,7 @@ pub(crate) fn built(folder: &str) -> Vec<Value> {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{folder}: {errors}");
     assert!(!errors.contains("Warning"), "{folder}: {errors}");
-    let built = String::from_utf8(output.stdout).unwrap();
-    serde_saphyr::from_multiple(&built).unwrap()
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The one object of that kind and name.

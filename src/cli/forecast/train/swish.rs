@@ -12,7 +12,7 @@ use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::values::given_twice;
-use crate::cli::output::{Failure, Report, Style};
+use crate::cli::output::{Failure, Report, Style, fitted};
 use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{Calendar, ModelSet, SWISH_STEPS, Shared, SwishLoad, SwishNet};
 use evenkeel_core::units::count_as_f64;
@@ -159,8 +159,9 @@ impl Report for SwishDescription {
         table.add_row([Cell::new("geometric mean")].into_iter().chain(means));
         writeln!(
             to,
-            "{}: learnt from the first 70 % of each load; on the rest, MAE over that of the last value:\n{table}",
-            self.kind
+            "{}: learnt from the first 70 % of each load; on the rest, MAE over that of the last value:\n{}",
+            self.kind,
+            fitted(&table)
         )
     }
 }

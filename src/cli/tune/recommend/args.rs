@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jiff::SignedDuration;
 
+use crate::cli::connect::KubeconfigArgs;
 use crate::cli::forecast::values::parse_duration;
 use crate::cli::prometheus_past::PrometheusArgs;
 
@@ -33,9 +34,8 @@ answer, or nothing was measured; 2 the call or the configuration is wrong.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli::tune) struct Args {
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    pub(super) kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) kubeconfig: KubeconfigArgs,
 
     /// Only workloads of this namespace [default: all namespaces]
     #[arg(long, short, value_name = "NAME")]

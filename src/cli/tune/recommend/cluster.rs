@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::files::workload;
 use super::workload::Workload;
-use crate::cli::connect::connect;
 use crate::cli::output::{self, Failure};
 use crate::cli::prometheus_past::{source, unreachable};
 use crate::cluster::pages::list;
@@ -40,7 +39,7 @@ pub(super) async fn workloads(args: &Args) -> Result<Vec<Workload>, Failure> {
              accepted: the built-in ones",
         ));
     }
-    let client = connect(args.kubeconfig.as_deref()).await;
+    let client = args.kubeconfig.connect().await;
     let client = client.map_err(Failure::Call)?;
     let mut workloads = listed(&client, args).await?;
     let namespaces: BTreeSet<String> = workloads.iter().map(|one| one.namespace.clone()).collect();

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, ContentArrangement};
+use comfy_table::Cell;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::workload::{TemplateContainer, Workload};
-use crate::cli::output::{self, Failure, Report, Style};
+use crate::cli::output::{self, Failure, Report, Style, fitted};
 use evenkeel_core::tuning::{Bound, CpuMemory, Lasting, TunedResource, Values};
 use evenkeel_core::units::{Amount, i64_as_f64, i64_nearest};
 use evenkeel_kubernetes::resize_record::resources;
@@ -222,7 +222,6 @@ impl Report for Recommended {
             "WHY",
         ];
         let mut table = style.table(header.map(Cell::new));
-        table.set_content_arrangement(ContentArrangement::Dynamic);
         for workload in &self.workloads {
             for container in &workload.containers {
                 for resource in TunedResource::ALL {
@@ -230,7 +229,7 @@ impl Report for Recommended {
                 }
             }
         }
-        writeln!(to, "{}\n", table.trim_fmt())?;
+        writeln!(to, "{}\n", fitted(&table))?;
         let mebibytes = i64_as_f64(self.memory_freed) / (1024.0 * 1024.0);
         writeln!(
             to,

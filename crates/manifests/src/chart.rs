@@ -1,0 +1,67 @@
+//! The Helm chart: the same objects as templates, with components as flags of its values.
+//!
+//! A test of the program writes the files into `deploy/chart` and fails where they differ. What no manifest holds
+//! (notes, helpers, the test hook) stands there only.
+
+mod about;
+mod template;
+mod values;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::{CONFIGURATION, ManifestError, Manifests, sources};
+use template::Template;
+
+/// The generated files, by their paths in the folder of the chart. `configuration` holds the default of each field.
+///
+/// # Errors
+/// A file of the manifests that is not understood.
+pub fn files(configuration: &Value) -> Result<BTreeMap<String, String>, ManifestError> {
+    let manifests = Manifests::read()?;
+    let mut files = templates(&manifests).map_err(ManifestError)?;
+    files.insert("Chart.yaml".to_owned(), about::chart(&manifests));
+    files.insert("values.yaml".to_owned(), values::values());
+    files.insert(
+        "values.schema.json".to_owned(),
+        values::schema(configuration),
+    );
+    let (_, key) = CONFIGURATION;
+    let text = sources::text("deploy/base/config.yaml").unwrap_or_default();
+    files.insert(format!("files/{key}"), text.to_owned());
+    Ok(files)
+}
+
+/// One file for each file of the manifests.
+fn templates(manifests: &Manifests) -> Result<BTreeMap<String, String>, String> {
+    let template = Template::new(manifests);
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for object in &manifests.objects {
+        let path = place(&object.file);
+        let text = files.entry(path).or_insert_with(|| {
+            let file = &object.file;
+            format!("{{{{- /* Generated from {file}; `just chart` writes it anew. */ -}}}}\n")
+        });
+        let object = template.object(object)?;
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{object}");
+    }
+    Ok(files)
+}
+
+/// The path of the template that holds the objects of a file.
+fn place(file: &str) -> String {
+    let steps: Vec<&str> = file.split('/').collect();
+    let name = match steps[..] {
+        ["deploy", "base", "kustomization.yaml"] => "config-map.yaml".to_owned(),
+        ["deploy", "base", name] => name.to_owned(),
+        ["deploy", "components", component, "kustomization.yaml"] => {
+            format!("{component}-config-map.yaml")
+        }
+        ["deploy", "components", component, name] => format!("{component}-{name}"),
+        _ => steps.join("-"),
+    };
+    format!("templates/{name}")
+}

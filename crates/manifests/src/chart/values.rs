@@ -1,0 +1,133 @@
+//! `values.yaml`, and the schema that Helm checks values by.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use crate::{COMPONENTS, IMAGE};
+
+/// The replicas of the manifests.
+const REPLICAS: u32 = 2;
+/// The tag of kube-scheduler in the component `second-scheduler`.
+const SCHEDULER_TAG: &str = "v1.33.0";
+
+/// The text of `values.yaml`.
+pub(super) fn values() -> String {
+    let repository = IMAGE.split(':').next().unwrap_or_default();
+    let mut text = format!(
+        "\
+# Generated from the manifests; `just chart` writes it anew.
+
+# Replicas of the service; one of them leads and writes, all answer calls.
+replicas: {REPLICAS}
+
+image:
+  repository: {repository}
+  # The version of the chart, unless it is set.
+  tag: \"\"
+
+# Fields of EvenkeelConfiguration that differ from files/config.yaml, for example:
+#   config:
+#     metrics:
+#       prometheus:
+#         url: http://prometheus-operated.monitoring.svc:9090
+# docs/reference/configuration.md names all fields. A field that a component sets keeps the value of the component.
+config: {{}}
+
+# TCP ports that the service may call, beside 443, 6443, 9090 and 10250; the port of Prometheus, for example.
+egressPorts: []
+
+# `helm install --create-namespace` makes the namespace, without labels. Set this for `helm template` only: the namespace
+# then is an object like the others, with the strictest Pod security standard.
+namespace:
+  create: false
+
+# The definitions of Evenkeel's own kinds.
+crds:
+  install: true
+  # `helm uninstall` leaves them, and with them all CronHPAs, ReplicaProfiles and autoscalers.
+  keep: true
+
+# kube-scheduler of the component secondScheduler: the minor version of the API server, or one below.
+schedulerImage:
+  repository: registry.k8s.io/kube-scheduler
+  tag: {SCHEDULER_TAG}
+
+components:
+"
+    );
+    for component in &COMPONENTS {
+        // Writing to a text cannot fail.
+        let _ = write!(
+            text,
+            "  # {}.\n  {}: false\n",
+            component.about,
+            component.flag()
+        );
+    }
+    text
+}
+
+/// The text of `values.schema.json`.
+pub(super) fn schema(configuration: &Value) -> String {
+    let image = || {
+        object([
+            ("repository", json!({"type": "string", "minLength": 1})),
+            ("tag", json!({"type": "string"})),
+        ])
+    };
+    let boolean = || json!({"type": "boolean"});
+    let components = COMPONENTS.iter().map(|component| {
+        let about = component.about;
+        let flag = json!({"type": "boolean", "default": false, "description": about});
+        (component.flag(), flag)
+    });
+    let mut schema = object([
+        (
+            "replicas",
+            json!({"type": "integer", "minimum": 1, "default": REPLICAS}),
+        ),
+        ("image", image()),
+        ("config", fields(configuration)),
+        (
+            "egressPorts",
+            json!({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 65535}}),
+        ),
+        ("namespace", object([("create", boolean())])),
+        (
+            "crds",
+            object([("install", boolean()), ("keep", boolean())]),
+        ),
+        ("schedulerImage", image()),
+        ("components", object(components)),
+        // Helm adds it for charts of charts.
+        ("global", json!({"type": "object"})),
+    ]);
+    schema["$schema"] = json!("https://json-schema.org/draft-07/schema#");
+    schema["title"] = json!("Values of the chart evenkeel");
+    format!("{schema:#}\n")
+}
+
+/// The schema of an object with these fields and no others.
+fn object<N: Into<String>>(fields: impl IntoIterator<Item = (N, Value)>) -> Value {
+    let fields = fields
+        .into_iter()
+        .map(|(name, schema)| (name.into(), schema));
+    let properties: Map<String, Value> = fields.collect();
+    json!({"type": "object", "additionalProperties": false, "properties": properties})
+}
+
+/// The schema of fields with these defaults. What a field takes is checked where the service reads it.
+fn fields(defaults: &Value) -> Value {
+    match defaults {
+        Value::Object(defaults) if !defaults.is_empty() => object(
+            defaults
+                .iter()
+                .map(|(name, default)| (name, fields(default))),
+        ),
+        Value::Object(_) => json!({"type": "object"}),
+        Value::Array(_) => json!({"type": "array"}),
+        Value::Bool(default) => json!({"type": "boolean", "default": default}),
+        default => json!({"default": default}),
+    }
+}

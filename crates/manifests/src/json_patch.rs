@@ -1,0 +1,224 @@
+//! JSON patches (RFC 6902) on objects whose parts depend on components.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::part::{Choice, Part};
+
+/// One operation of a patch.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Operation {
+    Add { path: String, value: Value },
+    Replace { path: String, value: Value },
+    Remove { path: String },
+    Test { path: String, value: Value },
+}
+
+/// The last step of a path.
+enum Place<'a> {
+    Field(&'a mut Vec<(String, Choice)>, String),
+    Item(&'a mut Vec<Choice>, usize),
+    End(&'a mut Vec<Choice>),
+}
+
+/// Applies operations in their order; `cause` is the component that brings them, where they are not always there.
+///
+/// # Errors
+/// A path that leads nowhere, a test that fails, an index that depends on components, or an insertion before items.
+pub(crate) fn apply(
+    part: &mut Part,
+    operations: &[Operation],
+    cause: Option<&'static str>,
+) -> Result<(), String> {
+    for operation in operations {
+        let (path, done) = match operation {
+            Operation::Add { path, value } => (path, add(place(part, path)?, value, cause)),
+            Operation::Replace { path, value } => (path, replace(place(part, path)?, value, cause)),
+            Operation::Remove { path } => (path, remove(place(part, path)?, cause)),
+            Operation::Test { path, value } => (path, test(place(part, path)?, value)),
+        };
+        done.map_err(|error| format!("{path}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn place<'a>(part: &'a mut Part, path: &str) -> Result<Place<'a>, String> {
+    let steps: Vec<String> = path
+        .split('/')
+        .skip(1)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .collect();
+    let Some((last, before)) = steps.split_last() else {
+        return Err(format!("{path:?} is no path"));
+    };
+    let lost = || format!("{path} leads nowhere");
+    let mut part = part;
+    for step in before {
+        part = match part {
+            Part::Map(_) => &mut part.field_mut(step).ok_or_else(lost)?.part,
+            Part::List(items) => {
+                let at = index(items, step)?;
+                &mut items[at].part
+            }
+            Part::Scalar(_) => return Err(lost()),
+        };
+    }
+    match part {
+        Part::Map(fields) => Ok(Place::Field(fields, last.clone())),
+        Part::List(items) => {
+            let at = (last != "-").then(|| index(items, last)).transpose()?;
+            Ok(match at {
+                Some(at) => Place::Item(items, at),
+                None => Place::End(items),
+            })
+        }
+        Part::Scalar(_) => Err(lost()),
+    }
+}
+
+/// An index into a list, up to which nothing depends on a component.
+fn index(items: &[Choice], step: &str) -> Result<usize, String> {
+    let at: usize = step.parse().map_err(|_| format!("{step:?} is no index"))?;
+    match items.get(..=at) {
+        None => Err(format!("there is no item {at}")),
+        Some(upto) if upto.iter().all(|item| item.when.is_always()) => Ok(at),
+        Some(_) => Err(format!("which item is number {at} depends on components")),
+    }
+}
+
+fn add(place: Place<'_>, value: &Value, cause: Option<&'static str>) -> Result<(), String> {
+    match place {
+        Place::Field(fields, name) if fields.iter().any(|(key, _)| *key == name) => {
+            replace(Place::Field(fields, name), value, cause)
+        }
+        Place::Field(fields, name) => {
+            fields.push((name, Choice::new(value, cause)));
+            Ok(())
+        }
+        Place::End(items) => {
+            items.push(Choice::new(value, cause));
+            Ok(())
+        }
+        Place::Item(..) => Err("an insertion before an item is not implemented".to_owned()),
+    }
+}
+
+fn replace(place: Place<'_>, value: &Value, cause: Option<&'static str>) -> Result<(), String> {
+    match place {
+        Place::Field(fields, name) => {
+            let at = only(fields, &name)?;
+            if let Some(after) = fields[at].1.replace(value, cause) {
+                fields.insert(at + 1, (name, after));
+            }
+        }
+        Place::Item(items, at) => {
+            if let Some(after) = items[at].replace(value, cause) {
+                items.insert(at + 1, after);
+            }
+        }
+        Place::End(_) => return Err("there is nothing to replace".to_owned()),
+    }
+    Ok(())
+}
+
+fn remove(place: Place<'_>, cause: Option<&'static str>) -> Result<(), String> {
+    match (place, cause) {
+        (Place::Field(fields, name), _) => {
+            let at = only(fields, &name)?;
+            match cause {
+                Some(component) => fields[at].1.when.require(component, false),
+                None => drop(fields.remove(at)),
+            }
+        }
+        (Place::Item(items, at), Some(component)) => items[at].when.require(component, false),
+        (Place::Item(items, at), None) => drop(items.remove(at)),
+        (Place::End(_), _) => return Err("there is nothing to remove".to_owned()),
+    }
+    Ok(())
+}
+
+fn test(place: Place<'_>, value: &Value) -> Result<(), String> {
+    let choice = match place {
+        Place::Field(fields, name) => {
+            let at = only(fields, &name)?;
+            &fields[at].1
+        }
+        Place::Item(items, at) => &items[at],
+        Place::End(_) => return Err("there is nothing to test".to_owned()),
+    };
+    let there = choice.part.plain().filter(|_| choice.when.is_always());
+    if there.as_ref() == Some(value) {
+        Ok(())
+    } else {
+        Err(format!("{value} was expected"))
+    }
+}
+
+/// The place of a field that stands in a map once.
+fn only(fields: &[(String, Choice)], name: &str) -> Result<usize, String> {
+    let mut found = (0..fields.len()).filter(|at| fields[*at].0 == name);
+    match (found.next(), found.next()) {
+        (Some(at), None) => Ok(at),
+        (None, _) => Err("there is no such field".to_owned()),
+        (Some(_), Some(_)) => Err("which field it is depends on components".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn applied(patches: &[(&'static str, Value)]) -> Result<Part, String> {
+        let mut part = Part::from(&json!({"rules": [{"verbs": "get"}], "tls": {"ca": "own"}}));
+        for (component, patch) in patches {
+            let operations: Vec<Operation> = serde_json::from_value(patch.clone()).unwrap();
+            apply(&mut part, &operations, Some(component))?;
+        }
+        Ok(part)
+    }
+
+    #[test]
+    fn each_operation_acts_where_its_component_is_on() {
+        let part = applied(&[
+            ("one", json!([{"op": "add", "path": "/rules/-", "value": {"verbs": "list"}}])),
+            ("two", json!([{"op": "replace", "path": "/tls/ca", "value": "given"}])),
+            ("three", json!([{"op": "test", "path": "/rules/0/verbs", "value": "get"},
+                {"op": "remove", "path": "/tls"}, {"op": "add", "path": "/scheme", "value": "http"}])),
+        ])
+        .unwrap();
+        let with = |on: &[&'static str]| part.with(&on.iter().copied().collect::<BTreeSet<_>>());
+        let rules = json!([{"verbs": "get"}]);
+        assert_eq!(with(&[]), json!({"rules": rules, "tls": {"ca": "own"}}));
+        assert_eq!(with(&["one"])["rules"][1], json!({"verbs": "list"}));
+        assert_eq!(with(&["two"])["tls"]["ca"], "given");
+        assert_eq!(
+            with(&["two", "three"]),
+            json!({"rules": rules, "scheme": "http"})
+        );
+    }
+
+    #[test]
+    fn what_depends_on_components_or_is_not_there_is_an_error() {
+        let added = (
+            "one",
+            json!([{"op": "add", "path": "/rules/-", "value": {}}]),
+        );
+        for patch in [
+            json!([{"op": "replace", "path": "/rules/1", "value": {}}]),
+            json!([{"op": "add", "path": "/rules/0", "value": {}}]),
+            json!([{"op": "test", "path": "/tls/ca", "value": "given"}]),
+            json!([{"op": "remove", "path": "/absent"}]),
+            json!([{"op": "replace", "path": "/absent/field", "value": 1}]),
+        ] {
+            let applied = applied(&[added.clone(), ("two", patch.clone())]);
+            assert!(applied.is_err(), "{patch}");
+        }
+        let unknown = json!([{"op": "move", "from": "/tls", "path": "/other"}]);
+        assert!(serde_json::from_value::<Vec<Operation>>(unknown).is_err());
+    }
+}

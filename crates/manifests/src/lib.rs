@@ -1,0 +1,89 @@
+//! The manifests of an installation, from one source: the folder `deploy`.
+//!
+//! The files are compiled in. [`Manifests::read`] applies all components at once, and each part of an object keeps the
+//! components that it depends on. So [`Manifests::objects`] gives what kustomize builds for one choice of components,
+//! and [`chart`] prints the same objects as a Helm chart.
+
+pub mod chart;
+mod comparison;
+mod components;
+mod condition;
+mod config_map;
+mod json_patch;
+mod kustomization;
+mod merge;
+mod options;
+mod part;
+mod sources;
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+pub use comparison::changed_fields;
+pub use components::{COMPONENTS, Component};
+pub use options::{Options, Selection};
+
+use kustomization::{Kustomization, Object, add, joined};
+
+/// The namespace that the files name.
+pub const NAMESPACE: &str = "evenkeel-system";
+/// The image that the files name.
+pub const IMAGE: &str = concat!("ghcr.io/evenkeel/evenkeel:", env!("CARGO_PKG_VERSION"));
+/// The image of the component `second-scheduler`, without its tag.
+const SCHEDULER_IMAGE: &str = "registry.k8s.io/kube-scheduler";
+/// The ConfigMap of the configuration, and its key.
+pub const CONFIGURATION: (&str, &str) = ("evenkeel", "config.yaml");
+
+/// A file of the manifests that is not understood.
+#[derive(Debug, Error)]
+#[error("the manifests of this program cannot be built: {0}")]
+pub struct ManifestError(String);
+
+/// All objects, each with the components that it depends on.
+#[derive(Debug)]
+pub struct Manifests {
+    objects: Vec<Object>,
+    /// The folders of components that each overlay lists.
+    overlays: BTreeMap<&'static str, Vec<&'static str>>,
+}
+
+impl Manifests {
+    /// Reads the files and applies all components.
+    ///
+    /// # Errors
+    /// A file that is not understood. Files are compiled in, so a test finds that.
+    pub fn read() -> Result<Self, ManifestError> {
+        Self::build().map_err(ManifestError)
+    }
+
+    fn build() -> Result<Self, String> {
+        let mut objects = Vec::new();
+        add(&mut objects, "deploy/base", None)?;
+        let mut overlays = BTreeMap::new();
+        for Component { name, .. } in &COMPONENTS {
+            add(
+                &mut objects,
+                &format!("deploy/components/{name}"),
+                Some(name),
+            )?;
+            overlays.insert(*name, listed(name)?);
+        }
+        Ok(Self { objects, overlays })
+    }
+}
+
+/// The components that an overlay lists.
+fn listed(overlay: &str) -> Result<Vec<&'static str>, String> {
+    let folder = format!("deploy/overlays/{overlay}");
+    let own = Kustomization::read(&folder)?;
+    let component = |path: &String| {
+        let path = joined(&folder, path);
+        let known = COMPONENTS.iter().map(|component| component.name);
+        let mut known = known.filter(|name| path == format!("deploy/components/{name}"));
+        known
+            .next()
+            .ok_or_else(|| format!("{folder}: {path} is no component"))
+    };
+    own.components.iter().map(component).collect()
+}

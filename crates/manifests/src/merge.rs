@@ -1,0 +1,196 @@
+//! Strategic merge patches, as far as the manifests use them.
+
+use serde_json::{Map, Value};
+
+use crate::part::{Choice, Part};
+
+/// Merges a patch into an object; `cause` is the component that brings it, where it is not always there.
+///
+/// # Errors
+/// The patch holds something that is not implemented: a directive, a null, a list without a known key, or a field
+/// that another component writes as well.
+pub(crate) fn merge(
+    part: &mut Part,
+    patch: &Map<String, Value>,
+    cause: Option<&'static str>,
+) -> Result<(), String> {
+    let Part::Map(fields) = part else {
+        return Err("a mapping is merged into something else".to_owned());
+    };
+    for (name, value) in patch {
+        if name.starts_with('$') || value.is_null() {
+            return Err(format!("{name}: {value} is not implemented"));
+        }
+        let found: Vec<usize> = (0..fields.len())
+            .filter(|at| fields[*at].0 == *name)
+            .collect();
+        match found[..] {
+            [] => fields.push((name.clone(), Choice::new(value, cause))),
+            [at] => {
+                let choice = &mut fields[at].1;
+                let after = share(choice, cause)
+                    .and_then(|()| merge_choice(choice, name, value, cause))
+                    .map_err(|error| format!("{name}: {error}"))?;
+                if let Some(after) = after {
+                    fields.insert(at + 1, (name.clone(), after));
+                }
+            }
+            _ => return Err(format!("{name} is written by two components")),
+        }
+    }
+    Ok(())
+}
+
+/// Makes a list or map that other components bring one that this component brings, too; what is in it stays theirs.
+fn share(choice: &mut Choice, cause: Option<&'static str>) -> Result<(), String> {
+    if choice.when.is_always() {
+        return Ok(());
+    }
+    let inner: Vec<&mut Choice> = match &mut choice.part {
+        Part::Scalar(_) => return Err("it is written by two components".to_owned()),
+        Part::Map(fields) => fields.iter_mut().map(|(_, choice)| choice).collect(),
+        Part::List(items) => items.iter_mut().collect(),
+    };
+    for inner in inner {
+        inner.when = inner.when.and(&choice.when);
+    }
+    choice.when.or(cause);
+    Ok(())
+}
+
+/// Merges a value into one field; returns what takes its place where the component is on.
+fn merge_choice(
+    choice: &mut Choice,
+    name: &str,
+    value: &Value,
+    cause: Option<&'static str>,
+) -> Result<Option<Choice>, String> {
+    match (&mut choice.part, value) {
+        (part @ Part::Map(_), Value::Object(patch)) => merge(part, patch, cause).map(|()| None),
+        (Part::List(items), Value::Array(patch)) => {
+            merge_list(items, name, patch, cause).map(|()| None)
+        }
+        (Part::Scalar(before), after) if before == after => Ok(None),
+        (Part::Scalar(_), scalar) if !scalar.is_object() && !scalar.is_array() => {
+            Ok(choice.replace(scalar, cause))
+        }
+        _ => Err("the patch is of another shape".to_owned()),
+    }
+}
+
+/// Merges items into those with the same key; others come first, as kustomize puts them.
+fn merge_list(
+    items: &mut Vec<Choice>,
+    name: &str,
+    patch: &[Value],
+    cause: Option<&'static str>,
+) -> Result<(), String> {
+    let key = match name {
+        "containers" | "env" | "volumes" => "name",
+        "volumeMounts" => "mountPath",
+        "ports" => "containerPort",
+        _ => return Err("a list without a known key".to_owned()),
+    };
+    let mut added = Vec::new();
+    for value in patch {
+        let Some(patch) = value.as_object().filter(|item| item.contains_key(key)) else {
+            return Err(format!("an item without {key}"));
+        };
+        let same = |item: &&mut Choice| match &item.part {
+            Part::Map(fields) => fields.iter().any(|(name, choice)| {
+                name == key && choice.part.plain().as_ref() == patch.get(key)
+            }),
+            _ => false,
+        };
+        let mut found: Vec<&mut Choice> = items.iter_mut().filter(same).collect();
+        match &mut found[..] {
+            [] => added.push(Choice::new(value, cause)),
+            [item] if item.when.is_always() => merge(&mut item.part, patch, cause)?,
+            _ => return Err(format!("{} is written by two components", patch[key])),
+        }
+    }
+    items.splice(0..0, added);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn merged(object: &Value, patches: &[(&'static str, Value)]) -> Result<Part, String> {
+        let mut part = Part::from(object);
+        for (component, patch) in patches {
+            merge(&mut part, patch.as_object().unwrap(), Some(component))?;
+        }
+        Ok(part)
+    }
+
+    #[test]
+    fn each_component_has_its_effect_and_nothing_else() {
+        let object = json!({"env": [{"name": "A", "value": "1"}], "replicas": 1});
+        let part = merged(
+            &object,
+            &[
+                (
+                    "one",
+                    json!({"env": [{"name": "B", "value": "2"}], "replicas": 2}),
+                ),
+                ("two", json!({"env": [{"name": "C", "value": "3"}]})),
+            ],
+        )
+        .unwrap();
+        assert_eq!(part.with(&BTreeSet::new()), object);
+        let one = part.with(&BTreeSet::from(["one"]));
+        let expected = json!({
+            "env": [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}], "replicas": 2});
+        assert_eq!(one, expected);
+        let both = part.with(&BTreeSet::from(["one", "two"]));
+        assert_eq!(both["env"][0]["name"], "C");
+        assert_eq!(both["env"].as_array().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn what_is_not_implemented_is_an_error() {
+        let object = json!({"env": [{"name": "A"}], "args": ["a"], "labels": {"a": "b"}});
+        for patch in [
+            json!({"$patch": "delete"}),
+            json!({"labels": {"a": null}}),
+            json!({"args": ["b"]}),
+            json!({"env": [{"value": "b"}]}),
+            json!({"labels": ["b"]}),
+        ] {
+            assert!(
+                merged(&object, &[("one", patch.clone())]).is_err(),
+                "{patch}"
+            );
+        }
+        let twice = [
+            ("one", json!({"labels": {"new": "1"}})),
+            ("two", json!({"labels": {"new": "2"}})),
+        ];
+        assert!(
+            merged(&object, &twice)
+                .unwrap_err()
+                .contains("two components")
+        );
+    }
+
+    #[test]
+    fn a_list_that_several_components_bring_is_there_for_each_of_them() {
+        let patches = ["one", "two", "three"]
+            .map(|name| (name, json!({"env": [{"name": name, "value": "1"}]})));
+        let part = merged(&json!({"image": "x"}), &patches).unwrap();
+        assert_eq!(part.with(&BTreeSet::new()), json!({"image": "x"}));
+        let with = part.with(&BTreeSet::from(["one", "three"]));
+        let names = with["env"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| &item["name"]);
+        assert!(names.eq(["three", "one"]), "{with}");
+    }
+}

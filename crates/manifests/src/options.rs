@@ -1,0 +1,126 @@
+//! The choices of one installation, and the objects that they give.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
+
+/// Components that are on, by the names of [`COMPONENTS`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection(BTreeSet<&'static str>);
+
+impl Selection {
+    /// The components of these names.
+    ///
+    /// # Errors
+    /// A name that is none of [`COMPONENTS`].
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
+        let names = names.into_iter().map(|name| {
+            let mut known = COMPONENTS.iter().map(|component| component.name);
+            known.find(|known| *known == name).ok_or(name)
+        });
+        Ok(Self(names.collect::<Result<_, _>>()?))
+    }
+}
+
+/// The choices of one installation.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub components: Selection,
+    pub namespace: String,
+    /// The image of Evenkeel with its tag.
+    pub image: String,
+    /// The image of the component `second-scheduler` with its tag, unless it is that of the files.
+    pub scheduler_image: Option<String>,
+    /// Replicas of the service, unless it is the number of the files.
+    pub replicas: Option<u32>,
+    /// TCP ports that the service may call, beside those of the files.
+    pub egress_ports: Vec<u16>,
+    /// The file of the configuration, unless it is that of the files.
+    pub configuration: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            components: Selection::default(),
+            namespace: NAMESPACE.to_owned(),
+            image: IMAGE.to_owned(),
+            scheduler_image: None,
+            replicas: None,
+            egress_ports: Vec::new(),
+            configuration: None,
+        }
+    }
+}
+
+/// The egress rule of TCP ports.
+fn egress_rule(ports: &[u16]) -> Value {
+    let ports = ports
+        .iter()
+        .map(|port| json!({"port": port, "protocol": "TCP"}));
+    json!({"ports": ports.collect::<Vec<_>>()})
+}
+
+impl Manifests {
+    /// The objects of an installation, in the order in which they are applied.
+    #[must_use]
+    pub fn objects(&self, options: &Options) -> Vec<Value> {
+        let chosen = &options.components.0;
+        let folders = chosen.iter().filter_map(|name| self.overlays.get(name));
+        let on: BTreeSet<&'static str> = folders.flatten().copied().collect();
+        let objects = self.objects.iter();
+        let objects = objects.filter(|object| object.choice.when.holds(&on));
+        objects
+            .map(|object| {
+                let mut value = object.choice.part.with(&on);
+                options.set(&mut value);
+                value
+            })
+            .collect()
+    }
+}
+
+impl Options {
+    fn set(&self, object: &mut Value) {
+        let is_own = object["metadata"]["name"] == "evenkeel";
+        let kind = object["kind"]
+            .as_str()
+            .filter(|_| is_own)
+            .map(str::to_owned);
+        match (kind.as_deref(), &self.configuration, self.replicas) {
+            (Some("Deployment"), _, Some(replicas)) => object["spec"]["replicas"] = json!(replicas),
+            (Some("ConfigMap"), Some(text), _) => {
+                let (_, key) = CONFIGURATION;
+                object["data"][key] = Value::from(text.as_str());
+            }
+            (Some("NetworkPolicy"), ..) if !self.egress_ports.is_empty() => {
+                let rules = object["spec"]["egress"].as_array_mut();
+                rules
+                    .expect("it bounds egress")
+                    .push(egress_rule(&self.egress_ports));
+            }
+            _ => {}
+        }
+        self.set_texts(object);
+    }
+
+    /// Sets namespace and images wherever they stand.
+    fn set_texts(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if text == IMAGE => text.clone_from(&self.image),
+            Value::String(text) if text.starts_with(SCHEDULER_IMAGE) => {
+                if let Some(image) = &self.scheduler_image {
+                    text.clone_from(image);
+                }
+            }
+            Value::String(text) if text.contains(NAMESPACE) => {
+                *text = text.replace(NAMESPACE, &self.namespace);
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.set_texts(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.set_texts(field)),
+            _ => {}
+        }
+    }
+}

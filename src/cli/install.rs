@@ -1,0 +1,205 @@
+//! `evenkeel install`: prints the manifests of an installation, from the program itself.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use evenkeel_http_client::Uri;
+use evenkeel_manifests::{
+    COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, Options, Selection,
+};
+use serde_json::Value;
+
+use super::output::{self, Failure, read_input, yaml};
+use super::settings::parse_assignment;
+use crate::config::{Config, Override, Sources};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel install | kubectl apply -f -
+  evenkeel install --set metrics.prometheus.url=http://prometheus.monitoring.svc:9090 | kubectl apply -f -
+  evenkeel install --with cert-manager --with prometheus-operator > evenkeel.yaml
+  evenkeel install --with second-scheduler --scheduler-image registry.k8s.io/kube-scheduler:v1.34.2
+
+The objects are those of kubectl apply -k deploy/, of its overlays, and of the Helm chart. Give the same options at each
+upgrade; evenkeel upgrade --check with them shows what will change.
+
+The configuration is checked before anything is printed. Exit codes: 0 printed; 2 the call or the configuration is
+wrong.";
+
+/// Print the manifests of an installation, for kubectl apply
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    manifests: ManifestArgs,
+
+    /// The namespace to install into
+    #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE", default_value = NAMESPACE)]
+    namespace: String,
+}
+
+/// Flags that choose the objects of an installation.
+#[derive(Debug, clap::Args)]
+pub(super) struct ManifestArgs {
+    /// Add a component; may be repeated
+    #[arg(long, value_name = "COMPONENT", value_parser = components())]
+    with: Vec<String>,
+
+    /// Set one field of the configuration, such as metrics.source=metrics-api; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = parse_assignment)]
+    assignments: Vec<(String, String)>,
+
+    /// Take the configuration from this file, instead of the shipped one; `-` reads standard input
+    #[arg(long, short, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Image of Evenkeel, with its tag
+    #[arg(long, value_name = "IMAGE", default_value = IMAGE)]
+    image: String,
+
+    /// Replicas of the service [default: 2]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    replicas: Option<u32>,
+
+    /// A TCP port that the service may call, beside 443, 6443, 9090 and 10250; may be repeated
+    #[arg(long = "egress-port", value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    egress_ports: Vec<u16>,
+
+    /// Image of kube-scheduler, for the component second-scheduler
+    #[arg(long, value_name = "IMAGE")]
+    scheduler_image: Option<String>,
+}
+
+/// The names of components, each with its line in the help.
+fn components() -> impl clap::builder::TypedValueParser<Value = String> {
+    let values = COMPONENTS.iter();
+    let values = values.map(|component| PossibleValue::new(component.name).help(component.about));
+    PossibleValuesParser::new(values).map(|name| name)
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let objects = args.manifests.objects(&args.namespace)?;
+    let mut out = std::io::stdout().lock();
+    for object in objects {
+        write!(out, "---\n{}", yaml(&object)?)?;
+    }
+    Ok(out.flush()?)
+}
+
+impl ManifestArgs {
+    /// The objects of an installation in this namespace.
+    pub(super) fn objects(&self, namespace: &str) -> Result<Vec<Value>, Failure> {
+        let manifests = Manifests::read().map_err(Failure::work)?;
+        let components = Selection::of(self.with.iter().map(String::as_str));
+        let mut options = Options {
+            components: components.map_err(Failure::call)?,
+            namespace: namespace.to_owned(),
+            image: self.image.clone(),
+            scheduler_image: self.scheduler_image.clone(),
+            replicas: self.replicas,
+            egress_ports: self.egress_ports.clone(),
+            configuration: None,
+        };
+        let objects = manifests.objects(&options);
+        options.configuration = Some(self.configuration(&objects)?);
+        Ok(manifests.objects(&options))
+    }
+
+    /// The text of the configuration with the fields that are set, once it has been checked as the service checks it:
+    /// with the variables of its Deployment over the file.
+    fn configuration(&self, objects: &[Value]) -> Result<String, Failure> {
+        let text = match &self.config {
+            Some(path) => read_input(path)?,
+            None => shipped(objects).to_owned(),
+        };
+        let assigned = self.assignments.iter().map(|(path, value)| Override {
+            flag: "--set".to_owned(),
+            path: path.clone(),
+            value: value.clone(),
+        });
+        let (_, name) = CONFIGURATION;
+        let file = self.config.clone().unwrap_or_else(|| name.into());
+        let mut sources = Sources {
+            file: Some(file),
+            environment: variables(objects),
+            flags: Vec::new(),
+        };
+        for (path, _) in &self.assignments {
+            if sources.names(path) {
+                return Err(Failure::call(format_args!(
+                    "{path} is set by a component of --with, as a variable of the Deployment, which wins over the file"
+                )));
+            }
+        }
+        sources.flags = assigned.collect();
+        let checked = Config::parse(&text, &sources)?;
+        warn_of_port(&checked, objects);
+        if self.assignments.is_empty() {
+            return Ok(text);
+        }
+        sources.environment.clear();
+        yaml(&Config::given_in(&text, &sources)?)
+    }
+}
+
+/// The object of a kind with the service's name.
+fn own<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
+    let is_own =
+        |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == "evenkeel";
+    objects.iter().find(is_own).unwrap_or(&Value::Null)
+}
+
+/// The shipped configuration.
+fn shipped(objects: &[Value]) -> &str {
+    let (_, key) = CONFIGURATION;
+    own(objects, "ConfigMap")["data"][key]
+        .as_str()
+        .unwrap_or_default()
+}
+
+/// The variables of the service that have a value in the manifests.
+fn variables(objects: &[Value]) -> Vec<(String, String)> {
+    let deployment = own(objects, "Deployment");
+    let variables = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
+    let variables = variables.as_array().into_iter().flatten();
+    let text = |field: &Value| field.as_str().map(str::to_owned);
+    variables
+        .filter_map(|variable| Some((text(&variable["name"])?, text(&variable["value"])?)))
+        .collect()
+}
+
+/// Warns where Prometheus is asked at a port that the NetworkPolicy keeps shut.
+fn warn_of_port(config: &Config, objects: &[Value]) {
+    let effective = serde_json::to_value(config.effective()).unwrap_or_default();
+    let metrics = &effective["metrics"];
+    let url = metrics["prometheus"]["url"].as_str().unwrap_or_default();
+    if metrics["source"] != "prometheus" {
+        return;
+    }
+    let Some(port) = url.parse().ok().and_then(|url: Uri| port(&url)) else {
+        return;
+    };
+    let rules = &own(objects, "NetworkPolicy")["spec"]["egress"];
+    let opens = |rule: &Value| match rule["ports"].as_array() {
+        Some(ports) => ports.iter().any(|open| open["port"] == port),
+        None => true,
+    };
+    let is_open = rules
+        .as_array()
+        .is_some_and(|rules| rules.iter().any(opens));
+    if !is_open {
+        output::warn(&format!(
+            "metrics.prometheus.url names port {port}, and the NetworkPolicy lets TCP to 443, 6443, 9090 and 10250 out; \
+             if the Pods of Prometheus listen on another port, add --egress-port with it"
+        ));
+    }
+}
+
+fn port(url: &Uri) -> Option<u16> {
+    let usual = match url.scheme_str()? {
+        "https" => 443,
+        _ => 80,
+    };
+    Some(url.port_u16().unwrap_or(usual))
+}

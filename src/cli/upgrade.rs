@@ -1,0 +1,226 @@
+//! `evenkeel upgrade --check`: what applying the manifests would change in a cluster.
+
+mod live;
+
+use std::io::{self, Write};
+
+use anyhow::Context as _;
+use comfy_table::Cell;
+use evenkeel_manifests::changed_fields;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::connect::Cluster;
+use super::install::ManifestArgs;
+use super::output::{self, Failure, Format, Report, Style, fitted};
+use crate::uninstall::{Object, Unlisted};
+use live::{LiveObjects, names};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel upgrade --check
+  evenkeel upgrade --check --with cert-manager --set metrics.source=metrics-api
+  evenkeel upgrade --check -o json | jq '.objects[] | select(.change != \"unchanged\")'
+
+Give the options that you give to evenkeel install. It reads the objects from the cluster and compares the fields that
+the manifests set; it changes nothing. kubectl apply deletes nothing: delete what is no longer shipped yourself.
+
+Exit codes:
+  0  nothing would change
+  1  something would change, or the cluster cannot be reached
+  2  the call or the configuration is wrong";
+
+/// The most fields of one object that a table names.
+const NAMED_FIELDS: usize = 3;
+
+/// Show what evenkeel install | kubectl apply would change in a cluster
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Only look: the one thing that this command does
+    #[arg(long, required = true)]
+    check: bool,
+
+    #[command(flatten)]
+    manifests: ManifestArgs,
+
+    #[command(flatten)]
+    cluster: Cluster,
+
+    /// Output format
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+/// The comparison of all objects.
+#[derive(Debug, Serialize)]
+struct Comparison {
+    objects: Vec<ComparedObject>,
+    /// Kinds that could not be listed; their objects are not compared.
+    unseen: Vec<Unlisted>,
+}
+
+#[derive(Debug, Serialize)]
+struct ComparedObject {
+    change: Change,
+    #[serde(flatten)]
+    object: Object,
+    /// The fields that would change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<String>,
+}
+
+/// The difference between an object of the manifests and the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Change {
+    New,
+    Changed,
+    Unchanged,
+    NoLongerShipped,
+}
+
+impl Change {
+    const ALL: [Self; 4] = [
+        Self::New,
+        Self::Changed,
+        Self::Unchanged,
+        Self::NoLongerShipped,
+    ];
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Unchanged => "unchanged",
+            Self::NoLongerShipped => "no longer shipped",
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let Args {
+        check: _,
+        manifests,
+        cluster,
+        output,
+    } = args;
+    let shipped = manifests.objects(&cluster.namespace)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let live = runtime.block_on(async {
+        let client = cluster.connect().await.map_err(Failure::Call)?;
+        let version = client.apiserver_version().await;
+        version
+            .context("the API server cannot be reached")
+            .map_err(Failure::Work)?;
+        Ok::<_, Failure>(LiveObjects::read(&client, &cluster.namespace, &shipped).await)
+    })?;
+    let comparison = compare(&shipped, live);
+    output::print(&comparison, *output)?;
+    comparison.verdict()
+}
+
+/// Compares each object of the manifests with the one in the cluster.
+fn compare(shipped: &[Value], mut live: LiveObjects) -> Comparison {
+    let mut objects = Vec::new();
+    for desired in shipped {
+        let object = names(desired);
+        if live.unseen_kinds.contains(&object.kind) {
+            continue;
+        }
+        let (change, fields) = match live.objects.remove(&object) {
+            None => (Change::New, Vec::new()),
+            Some(there) => {
+                let fields = changed_fields(desired, &there);
+                let is_same = fields.is_empty();
+                (
+                    if is_same {
+                        Change::Unchanged
+                    } else {
+                        Change::Changed
+                    },
+                    fields,
+                )
+            }
+        };
+        objects.push(ComparedObject {
+            change,
+            object,
+            fields,
+        });
+    }
+    let gone = live.objects.into_keys().map(|object| ComparedObject {
+        change: Change::NoLongerShipped,
+        object,
+        fields: Vec::new(),
+    });
+    objects.extend(gone);
+    Comparison {
+        objects,
+        unseen: live.unseen,
+    }
+}
+
+impl Comparison {
+    fn count(&self, change: Change) -> usize {
+        let same = |object: &&ComparedObject| object.change == change;
+        self.objects.iter().filter(same).count()
+    }
+
+    fn verdict(&self) -> Result<(), Failure> {
+        let differing = self.objects.len() - self.count(Change::Unchanged);
+        match (differing, self.unseen.len()) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Failure::work("not all objects could be compared")),
+            (1, _) => Err(Failure::work("1 object differs")),
+            (several, _) => Err(Failure::work(format_args!("{several} objects differ"))),
+        }
+    }
+}
+
+impl Report for Comparison {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let mut table = style.table(["CHANGE", "OBJECT", "FIELDS"].map(Cell::new));
+        for compared in &self.objects {
+            let Object {
+                kind,
+                namespace,
+                name,
+            } = &compared.object;
+            let place = namespace
+                .as_ref()
+                .map_or(String::new(), |place| format!("{place}/"));
+            let change = Cell::new(compared.change.text());
+            table.add_row([
+                match compared.change {
+                    Change::Unchanged => change,
+                    Change::New | Change::Changed | Change::NoLongerShipped => style.bold(change),
+                },
+                Cell::new(format!("{kind} {place}{name}")),
+                Cell::new(few(&compared.fields)),
+            ]);
+        }
+        writeln!(to, "{}", fitted(&table))?;
+        let counts = Change::ALL.map(|change| format!("{} {}", self.count(change), change.text()));
+        writeln!(to, "\n{}", counts.join(", "))?;
+        for Unlisted { what, why } in &self.unseen {
+            writeln!(to, "not compared: {what}: {why}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The first fields, a line each, and how many more there are.
+fn few(fields: &[String]) -> String {
+    let mut lines: Vec<String> = fields.iter().take(NAMED_FIELDS).cloned().collect();
+    if let Some(more) = fields
+        .len()
+        .checked_sub(NAMED_FIELDS)
+        .filter(|more| *more > 0)
+    {
+        lines.push(format!("and {more} more (-o json)"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,121 @@
+//! `evenkeel install` and `evenkeel completion`, without a cluster. The objects are compared with those of kustomize
+//! and the chart in the test program `tools`.
+
+use super::{Called, evenkeel, evenkeel_with_input};
+use serde_json::Value;
+
+fn objects(called: &Called) -> Vec<Value> {
+    assert_eq!(called.code, 0, "{}", called.stderr);
+    serde_saphyr::from_multiple(&called.stdout).unwrap()
+}
+
+/// The configuration in the ConfigMap.
+fn configuration(called: &Called) -> Value {
+    let objects = objects(called);
+    let map = objects.iter().find(|object| object["kind"] == "ConfigMap");
+    let text = map.unwrap()["data"]["config.yaml"].as_str().unwrap();
+    serde_saphyr::from_str(text).unwrap()
+}
+
+#[test]
+fn fields_are_set_in_the_config_map_and_the_others_stay() {
+    let set = ["metrics.source=metrics-api", "scheduling.headroom=0.7"];
+    let called = evenkeel(&["install", "--set", set[0], "--set", set[1]]);
+    let file = configuration(&called);
+    assert_eq!(file["metrics"]["source"], "metrics-api");
+    assert_eq!(file["scheduling"]["headroom"], 0.7);
+    assert_eq!(file["scaling"]["mode"], "recommend");
+    assert_eq!(called.stderr, "");
+}
+
+#[test]
+fn a_wrong_field_value_or_component_is_refused_with_the_right_one() {
+    for (arguments, parts) in [
+        (
+            ["--set", "metrics.promtheus.url=x"],
+            vec!["did you mean \"metrics.prometheus.url\"?"],
+        ),
+        (
+            ["--set", "writes=enabld"],
+            vec!["writes", "did you mean `enabled`?"],
+        ),
+        (
+            ["--set", "scheduling.headroom=high"],
+            vec!["scheduling.headroom"],
+        ),
+        (["--set", "writes"], vec!["a path and a value"]),
+        (
+            ["--with", "cert-manger"],
+            vec!["similar value exists: 'cert-manager'"],
+        ),
+        (["--replicas", "0"], vec!["--replicas"]),
+    ] {
+        let mut call = vec!["install"];
+        call.extend(arguments);
+        let called = evenkeel(&call);
+        called.is_refused(2, &parts);
+        assert_eq!(called.stdout, "");
+    }
+}
+
+/// The variable of the component would win over the file, and the option would have no effect.
+#[test]
+fn a_field_that_a_component_sets_is_refused() {
+    let field = ["--set", "scheduling.overload.taint=prefer"];
+    let call = ["install", "--with", "overload-taints", field[0], field[1]];
+    evenkeel(&call).is_refused(2, &["scheduling.overload.taint", "--with"]);
+    let file = configuration(&evenkeel(&["install", field[0], field[1]]));
+    assert_eq!(file["scheduling"]["overload"]["taint"], "prefer");
+}
+
+#[test]
+fn a_file_takes_the_place_of_the_shipped_one_and_is_checked() {
+    let called = evenkeel_with_input(&["install", "-c", "-"], "writes: disabled\n");
+    assert_eq!(
+        configuration(&called),
+        serde_json::json!({"writes": "disabled"})
+    );
+    let refused = evenkeel_with_input(&["install", "-c", "-"], "writes: off\n");
+    refused.is_refused(2, &["writes"]);
+}
+
+#[test]
+fn a_port_that_the_network_policy_keeps_shut_is_named() {
+    let url = "metrics.prometheus.url=http://prometheus.monitoring.svc:8080";
+    let called = evenkeel(&["install", "--set", url]);
+    assert!(called.stderr.contains("port 8080"), "{}", called.stderr);
+    let called = evenkeel(&["install", "--set", url, "--egress-port", "8080"]);
+    assert_eq!(called.stderr, "");
+    let objects = objects(&called);
+    let policy = objects.iter().find(|object| {
+        object["kind"] == "NetworkPolicy" && object["metadata"]["name"] == "evenkeel"
+    });
+    assert!(
+        policy
+            .unwrap()
+            .to_string()
+            .contains("{\"port\":8080,\"protocol\":\"TCP\"}")
+    );
+}
+
+#[test]
+fn the_help_has_a_line_for_each_component() {
+    let help = evenkeel(&["install", "--help"]).stdout;
+    for component in &evenkeel_manifests::COMPONENTS {
+        let lines = help.lines().map(str::trim);
+        let name = format!("- {}:", component.name);
+        assert!(lines.clone().any(|line| line.starts_with(&name)), "{name}");
+    }
+}
+
+#[test]
+fn each_shell_gets_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let called = evenkeel(&["completion", shell]);
+        assert_eq!(called.code, 0, "{}", called.stderr);
+        for command in ["doctor", "install", "upgrade"] {
+            assert!(called.stdout.contains(command), "{shell}: {command}");
+        }
+    }
+    evenkeel(&["completion", "fsh"]).is_refused(2, &["fish"]);
+}
