@@ -52,16 +52,16 @@ fn place<'a>(part: &'a mut Part, path: &str) -> Result<Place<'a>, String> {
     let Some((last, before)) = steps.split_last() else {
         return Err(format!("{path:?} is no path"));
     };
-    let lost = || format!("{path} leads nowhere");
+    let nowhere = || format!("{path} leads nowhere");
     let mut part = part;
     for step in before {
         part = match part {
-            Part::Map(_) => &mut part.field_mut(step).ok_or_else(lost)?.part,
+            Part::Map(_) => &mut part.field_mut(step).ok_or_else(nowhere)?.part,
             Part::List(items) => {
                 let at = index(items, step)?;
                 &mut items[at].part
             }
-            Part::Scalar(_) => return Err(lost()),
+            Part::Scalar(_) => return Err(nowhere()),
         };
     }
     match part {
@@ -73,7 +73,7 @@ fn place<'a>(part: &'a mut Part, path: &str) -> Result<Place<'a>, String> {
                 None => Place::End(items),
             })
         }
-        Part::Scalar(_) => Err(lost()),
+        Part::Scalar(_) => Err(nowhere()),
     }
 }
 

@@ -34,7 +34,8 @@ pub(crate) struct Kustomization {
 #[serde(deny_unknown_fields)]
 struct Patch {
     target: Option<Target>,
-    patch: Option<String>,
+    #[serde(rename = "patch")]
+    inline: Option<String>,
     path: Option<String>,
 }
 
@@ -155,11 +156,11 @@ fn rename(objects: &mut [Object], from: &str, to: &str) {
 impl Patch {
     fn apply(
         &self,
-        objects: &mut Vec<Object>,
+        objects: &mut [Object],
         folder: &str,
         cause: Option<&'static str>,
     ) -> Result<(), String> {
-        let text = match (&self.patch, &self.path) {
+        let text = match (&self.inline, &self.path) {
             (Some(text), None) => text,
             (None, Some(path)) => text_of(&joined(folder, path))?,
             _ => return Err("a patch has either a text or a path".to_owned()),
@@ -167,12 +168,11 @@ impl Patch {
         let [patch] = &documents(text)?[..] else {
             return Err("a patch is one document".to_owned());
         };
-        let target = match &self.target {
-            Some(Target { kind, name }) => (kind.clone(), name.clone()),
-            None => {
-                let patched = object(folder, patch, None)?;
-                (patched.kind, patched.name)
-            }
+        let target = if let Some(Target { kind, name }) = &self.target {
+            (kind.clone(), name.clone())
+        } else {
+            let patched = object(folder, patch, None)?;
+            (patched.kind, patched.name)
         };
         let is_meant = |object: &Object| (&object.kind, &object.name) == (&target.0, &target.1);
         if self.target.is_none() && !objects.iter().any(is_meant) {
