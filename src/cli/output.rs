@@ -200,12 +200,12 @@ pub(super) fn fitted(table: &Table) -> String {
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut shown = vec![0];
     let mut used = first;
-    for column in 1..widths.len() {
-        if shown.len() > 1 && used + needed[column] > most {
+    for (column, width) in needed.iter().enumerate().skip(1) {
+        if shown.len() > 1 && used + width > most {
             blocks.push(std::mem::replace(&mut shown, vec![0]));
             used = first;
         }
-        used += needed[column];
+        used += width;
         shown.push(column);
     }
     blocks.push(shown);

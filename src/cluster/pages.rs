@@ -136,21 +136,20 @@ impl<K: DeserializeOwned> Listing<K> {
         let Some(params) = &self.next else {
             return Ok(None);
         };
-        let page = match &mut self.page {
-            Some(page) => page,
-            None => {
-                let request = if self.is_whole {
-                    self.request.list(params)
-                } else {
-                    self.request.list_metadata(params)
-                };
-                let request = request.map_err(Error::BuildRequest)?;
-                let body = Box::pin(self.client.request_stream(request).await?);
-                self.page.insert(Page {
-                    body,
-                    text: ListText::default(),
-                })
-            }
+        if self.page.is_none() {
+            let request = if self.is_whole {
+                self.request.list(params)
+            } else {
+                self.request.list_metadata(params)
+            };
+            let request = request.map_err(Error::BuildRequest)?;
+            self.page = Some(Page {
+                body: Box::pin(self.client.request_stream(request).await?),
+                text: ListText::default(),
+            });
+        }
+        let Some(page) = &mut self.page else {
+            return Ok(None);
         };
         if let Some(item) = page.next_item().await? {
             return Ok(Some(

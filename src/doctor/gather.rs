@@ -65,11 +65,7 @@ pub async fn gather(
     now: Timestamp,
 ) -> Result<Observation, kube::Error> {
     let left_out = LeftOut::default();
-    let reader = Reader {
-        client,
-        namespace,
-        left_out: &left_out,
-    };
+    let reader = Reader::new(client, namespace, &left_out);
     let server = read::version(client).await?;
     let (configuration, deployment, signer, second_scheduler, lease) = tokio::join!(
         reader.own::<ConfigMap>(CONFIGURATION_MAP),

@@ -44,6 +44,7 @@ pub mod simulation;
 pub mod store;
 pub mod target;
 pub mod timeline;
+pub mod timing;
 pub mod tuning;
 mod usage;
 mod victims;

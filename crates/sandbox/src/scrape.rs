@@ -11,24 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::SignedDuration;
 
 use crate::load::Used;
+use crate::timing::Timing;
 use evenkeel_core::units::{Resource, Resources};
-
-/// When counters are read, and over which span rates are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    pub interval: SignedDuration,
-    /// The span of a rate.
-    pub window: SignedDuration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            interval: SignedDuration::from_secs(15),
-            window: SignedDuration::from_secs(60),
-        }
-    }
-}
 
 /// The newest measurement of one thing.
 #[derive(Debug, Clone, Copy, PartialEq)]

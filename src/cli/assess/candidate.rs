@@ -20,8 +20,8 @@ use evenkeel_kubernetes::plan::scaling::{
 };
 use evenkeel_kubernetes::pod_names;
 use evenkeel_kubernetes::scaled_object::{ScaledObject, ScaledObjectTarget};
-use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::target::{self, Edges};
+use evenkeel_sandbox::timing::Timing;
 
 /// An HPA with what is to be replayed of it, or a ScaledObject without one.
 #[derive(Debug)]

@@ -109,8 +109,8 @@ mod tests {
     use evenkeel_core::scaling::Bounds;
     use evenkeel_core::scaling::hpa_aware::PodCapacity;
     use evenkeel_core::units::{Ratio, Resource};
-    use evenkeel_sandbox::scrape::Timing;
     use evenkeel_sandbox::target::Edges;
+    use evenkeel_sandbox::timing::Timing;
 
     #[test]
     fn each_depth_has_the_own_target_the_lowest_one_and_the_default_risk() {

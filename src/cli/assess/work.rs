@@ -264,8 +264,8 @@ fn verdict(replayed: &[(Policy, Replayed)]) -> Option<Worth> {
 mod tests {
     use evenkeel_core::scaling::hpa_aware::PodCapacity;
     use evenkeel_core::units::{Ratio, Resource};
-    use evenkeel_sandbox::scrape::Timing;
     use evenkeel_sandbox::target::Edges;
+    use evenkeel_sandbox::timing::Timing;
 
     use super::*;
 

@@ -135,8 +135,7 @@ impl Cluster {
         let mut tasks = JoinSet::new();
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
-        let prometheus = options.metrics(&machines, &timeline, &behaviour);
-        let (prometheus, backend) = prometheus.await?;
+        let (prometheus, backend) = options.metrics(&machines, &timeline, &behaviour).await?;
         tasks.spawn(backend);
         let timing = options.scenario.simulation.timing();
         let own = install::own_fields(clock, timing, addresses, prometheus);

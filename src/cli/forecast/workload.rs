@@ -8,8 +8,8 @@ use crate::cli::output::Failure;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::target::{Edges, Target};
+use evenkeel_sandbox::timing::Timing;
 
 /// What the flags say of it.
 #[derive(Debug, Clone, Copy)]

@@ -29,6 +29,16 @@ pub(super) struct Reader<'a> {
     pub left_out: &'a LeftOut,
 }
 
+impl<'a> Reader<'a> {
+    pub(super) const fn new(client: &'a Client, namespace: &'a str, left_out: &'a LeftOut) -> Self {
+        Self {
+            client,
+            namespace,
+            left_out,
+        }
+    }
+}
+
 /// The objects that cannot be read, and are left out of their lists, a text for each list.
 #[derive(Default)]
 pub(super) struct LeftOut(Mutex<BTreeSet<String>>);

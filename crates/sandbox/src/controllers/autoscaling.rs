@@ -91,7 +91,7 @@ impl Autoscaling {
             usage,
             now,
         } = turn;
-        let spec = observation::spec(object);
+        let spec = target::spec(object);
         let hpa = observation::autoscaler(object, &spec);
         let targets = Targets::new(&self.stores, &hpa.namespace);
         let found = targets.of(&spec);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::SignedDuration;
 
-use crate::scrape::Timing;
+use crate::timing::Timing;
 use evenkeel_core::placement::usage::PodName;
 
 /// What requests are counted for.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, refused};
-use crate::scrape::Timing;
+use crate::timing::Timing;
 use evenkeel_core::placement::NodesToScore;
 use evenkeel_kubernetes::written::Text;
 

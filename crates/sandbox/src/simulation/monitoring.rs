@@ -11,7 +11,8 @@ use jiff::SignedDuration;
 
 use super::subject::PodId;
 use crate::load::Used;
-use crate::scrape::{Exporter, Sample, Scraper, Timing};
+use crate::scrape::{Exporter, Sample, Scraper};
+use crate::timing::Timing;
 use evenkeel_core::units::{Resource, Resources, count_as_f64};
 
 /// The longest window that anybody asks for: load-watcher's.

@@ -3,8 +3,8 @@
 
 use super::tick::TickObservation;
 use super::*;
-use crate::scrape::Timing;
 use crate::target::settings::Edges;
+use crate::timing::Timing;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::autoscaler::SYNC;
-use crate::scrape::Timing;
+use crate::timing::Timing;
 use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::horizon::StartTime;

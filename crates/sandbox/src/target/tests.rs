@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::scrape::Timing;
+use crate::timing::Timing;
 use evenkeel_core::forecast::Minutes;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;

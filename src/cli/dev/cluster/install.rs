@@ -27,7 +27,7 @@ use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::prometheus::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::Workload;
-use evenkeel_sandbox::scrape::Timing;
+use evenkeel_sandbox::timing::Timing;
 use evenkeel_sandbox::{Timeline, annotated, objects};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");

@@ -15,7 +15,7 @@ use crate::api::scaling::TargetList;
 use crate::metrics::exposition::Exposition;
 use evenkeel_http_client::Client;
 use evenkeel_sandbox::Timeline;
-use evenkeel_sandbox::scrape::Timing;
+use evenkeel_sandbox::timing::Timing;
 
 /// The service is asked no less often than this, however slowly the scenario runs.
 const SLOWEST: Duration = Duration::from_secs(1);

@@ -12,8 +12,8 @@ use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Ratio, count_as_f64};
-use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::target::{self, Edges, GRID, Target};
+use evenkeel_sandbox::timing::Timing;
 
 /// Most steps between the first point and the last: half a year.
 const MOST_STEPS: usize = 1_000_000;

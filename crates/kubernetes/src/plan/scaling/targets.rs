@@ -1,9 +1,7 @@
-//! The targets among the observed objects: the policy of each, the signals that it scales by, or
-//! the reason why it is refused.
+//! The targets among the observed objects: the policy and the signals of each, or the reason why it is refused.
 //!
-//! Nothing is a target in a namespace that has not opted in. A refusal is shown, and the floor of
-//! prediction is withdrawn, unless it is to lapse by its own end; other contributors may have other grounds to stay. Only where the user
-//! wants no scaling at all, everybody's contribution goes.
+//! Nothing is a target in a namespace that has not opted in. A refusal is shown, and the predicted floor is withdrawn,
+//! unless it lapses by its own end. Other contributions stay, unless the user wants no scaling at all.
 
 mod ignored_options;
 mod portraits;
@@ -178,8 +176,7 @@ pub fn resolve(
         Ok((mut target, mut problems)) => {
             let bounds = resolved.bounds.as_ref();
             problems.extend(rules.ignored_options(mode, bounds, &target));
-            let is_early = target.policy.scale_down == ScaleDown::Early;
-            if is_early && rules.overlooks(&target) {
+            if rules.overlooks(&target) {
                 target.policy.scale_down = ScaleDown::Reactive;
             }
             target.floor = bounds.and_then(|bounds| bounds.floor(now));

@@ -10,12 +10,6 @@ use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
 use evenkeel_kubernetes::pod_facts::pod_facts;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
-/// The spec of an HPA. A part that does not parse is as in an object that is empty; the API server
-/// has refused it before.
-pub(super) fn spec(object: &Object) -> AutoscalerSpec {
-    serde_json::from_value(object.spec.clone()).unwrap_or_default()
-}
-
 /// An HPA as the algorithm reads it.
 pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPodAutoscaler {
     HorizontalPodAutoscaler {
@@ -76,6 +70,7 @@ impl Observation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::target::spec;
     use super::*;
     use serde_json::json;
 

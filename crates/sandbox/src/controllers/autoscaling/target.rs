@@ -6,7 +6,6 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
-use super::observation;
 use crate::store::{StoredAutoscaler, Stores};
 use evenkeel_core::scaling::hpa::ScaleError;
 use evenkeel_kubernetes::autoscaler::AutoscalerSpec;
@@ -15,6 +14,12 @@ use evenkeel_label_selector::Selector;
 
 /// The text of a selector that is none, as Kubernetes writes it.
 const NO_SELECTOR: &str = "<error>";
+
+/// The spec of an HPA. A part that does not parse is as in an object that is empty; the API server
+/// has refused it before.
+pub(super) fn spec(object: &StoredAutoscaler) -> AutoscalerSpec {
+    serde_json::from_value(object.spec.clone()).unwrap_or_default()
+}
 
 /// The targets of the HPAs of one namespace.
 pub(super) struct Targets<'a> {
@@ -53,7 +58,7 @@ impl<'a> Targets<'a> {
     /// The HPAs whose targets select any of these Pods, as `namespace/name`.
     pub(super) fn autoscalers(&self, pods: &[Arc<Pod>]) -> Vec<String> {
         let selects_any = |hpa: &StoredAutoscaler| {
-            let target = observation::spec(hpa).scale_target_ref;
+            let target = spec(hpa).scale_target_ref;
             let kind = Kind::of(&target.api_version, &target.kind);
             kind.filter(|kind| *kind == Kind::Deployment)?;
             let deployment = self.stores.deployments.get(self.namespace, &target.name)?;

@@ -80,8 +80,8 @@ mod tests {
     use super::*;
     use crate::load::Used;
     use crate::scenario::Scenario;
-    use crate::scrape::Timing;
     use crate::simulation::tests::own;
+    use crate::timing::Timing;
     use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Resources;
 

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::scrape::Timing;
 use crate::target::{
     Edges, GRID, Knowledge, Policy, ReplayLoad, Replayed, replay, replay_portraits, with_noise,
 };
+use crate::timing::Timing;
 use evenkeel_core::random::Random;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;

@@ -4,8 +4,8 @@ use super::*;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use crate::scrape::Timing;
 use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
+use crate::timing::Timing;
 use evenkeel_core::forecast::{Minutes, Quantiles};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
