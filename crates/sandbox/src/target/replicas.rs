@@ -7,6 +7,7 @@
 
 mod amounts;
 mod parking;
+mod used;
 
 use std::sync::Arc;
 
@@ -287,7 +288,7 @@ impl ScaledPods {
             load?;
             let used = Resources::from_fn(|of| {
                 if of == target.resource {
-                    used_by(target, cohort, each, at)
+                    cohort.used(target, each, at)
                 } else {
                     0.0
                 }
@@ -342,7 +343,7 @@ impl ScaledPods {
     pub(super) fn end(&mut self, index: usize, count: i32, at: SignedDuration) -> i32 {
         let end = End {
             gone: at.saturating_add(self.target.edges.ending),
-            load: used_by(&self.target, &self.pods[index], self.each, at),
+            load: self.pods[index].used(&self.target, self.each, at),
         };
         let ended = |cohort: Cohort| Cohort {
             end: Some(end),
@@ -388,24 +389,5 @@ impl ScaledPods {
         if load > f64::from(ready) * capacity.request() {
             self.cost.overloaded_seconds += seconds;
         }
-    }
-}
-
-/// The use of each Pod of a cohort, where each that serves carries `each`.
-fn used_by(target: &Target, cohort: &Cohort, each: f64, at: SignedDuration) -> f64 {
-    // What starts computes; it holds no memory for it that it would give back.
-    let busy = target.resource == Resource::Cpu;
-    let carried = target.capacity.request() * target.capacity.target();
-    let warm_up = if busy {
-        carried * target.edges.warm_up
-    } else {
-        0.0
-    };
-    match cohort.end {
-        Some(end) => end.load,
-        None if cohort.is_cutoff => 0.0,
-        None if cohort.ready > at => warm_up,
-        None if cohort.ready.saturating_add(target.edges.settling) > at => each + warm_up,
-        None => each,
     }
 }
