@@ -68,13 +68,13 @@ impl DaySet {
         pairs.all(|(days, others)| others & !days == 0)
     }
 
-    /// Takes in the days of another set.
     /// True where some days are in both.
     pub(super) fn meets(&self, other: &Self) -> bool {
         let both = self.0.as_flattened().iter().zip(other.0.as_flattened());
         both.into_iter().any(|(own, other)| own & other != 0)
     }
 
+    /// Takes in the days of another set.
     pub(super) fn add(&mut self, other: &Self) {
         let all = self.0.as_flattened_mut().iter_mut();
         for (days, others) in all.zip(other.0.as_flattened()) {

@@ -98,7 +98,8 @@ pub fn counted_by(observed: &Observed) -> Vec<MetricSpec> {
     counted(observed, &RequestedPolicy::of(observed))
 }
 
-/// True where the replicas of a target are counted by a metric that is none of these signals.
+/// True where the replicas of a target are counted by a metric that is none of these signals, which may be one whose
+/// query is refused.
 pub(super) fn leaves_any(
     observed: &Observed,
     requested: &RequestedPolicy,
@@ -109,7 +110,11 @@ pub(super) fn leaves_any(
         let mut same = signals.iter().filter(|one| one.signal == *signal);
         same.any(|one| scope.is_none_or(|scope| scope == one.scope))
     };
-    let counted = counted(observed, requested).into_iter();
+    let named = requested.policy.query.as_ref().map(|query| {
+        let target = Target::AverageValue(query.target);
+        MetricSpec::Known(query.signal.clone(), Some(target))
+    });
+    let counted = counted(observed, requested).into_iter().chain(named);
     let mut left = counted.filter(|metric| match metric {
         MetricSpec::Known(signal, target) => !is_followed(signal, *target),
         MetricSpec::Unknown(_) => true,

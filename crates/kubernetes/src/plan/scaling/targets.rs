@@ -176,7 +176,7 @@ pub fn resolve(
         Ok((mut target, mut problems)) => {
             let bounds = resolved.bounds.as_ref();
             problems.extend(rules.ignored_options(mode, bounds, &target));
-            if rules.overlooks(&target) {
+            if target.policy.scale_down == ScaleDown::Early && rules.overlooks(&target) {
                 target.policy.scale_down = ScaleDown::Reactive;
             }
             target.floor = bounds.and_then(|bounds| bounds.floor(now));

@@ -1,15 +1,16 @@
 //! Mode direct: who may be a target of it, what is refused on both sides, and the writes.
 
 use super::*;
+use crate::annotations::SCALE_DOWN;
 use crate::plan::scaling::Scalers;
 use crate::replica_profile::CheckedReplicaProfile;
 use evenkeel_core::forecast::Shared;
-use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa::{MetricSpec, Reading};
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
 use evenkeel_core::scaling::signal::{MetricIdentifier, Target as Value_};
 use evenkeel_core::scaling::tracker::{Reaction, Tracker};
+use evenkeel_core::scaling::{LimitedBy, ScaleDown};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
 const MAX: &str = "evenkeel.dev/max-replicas";
@@ -365,6 +366,31 @@ fn a_query_stands_alone_and_one_that_is_refused_is_not_asked_for() {
         (None, vec!["NoWakingSignal"]),
         "a query that is not asked wakes nothing"
     );
+}
+
+#[test]
+fn no_scale_in_is_early_where_the_query_of_the_count_is_refused() {
+    let annotations = [
+        (SCALING, "direct"),
+        (MIN, "1"),
+        (MAX, "5"),
+        (TARGET, "cpu=80%"),
+        (QUERY, "sum(queue)"),
+        (QUERY_TARGET, "10"),
+        (SCALE_DOWN, "early"),
+    ];
+    let world = World::alone(&annotations);
+    for (queries, expected) in [
+        (Queries::Any, ScaleDown::Early),
+        (Queries::Presets, ScaleDown::Reactive),
+    ] {
+        let settings = Settings {
+            queries,
+            ..settings()
+        };
+        let resolved = resolve(&world.observed(), false, &settings, None, at(0));
+        assert_eq!(resolved.target.unwrap().policy.scale_down, expected);
+    }
 }
 
 #[test]
