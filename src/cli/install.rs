@@ -92,6 +92,7 @@ impl ManifestArgs {
     pub(super) fn objects(&self, namespace: &str) -> Result<Vec<Value>, Failure> {
         let manifests = Manifests::read().map_err(Failure::work)?;
         let components = Selection::of(self.with.iter().map(String::as_str));
+        check_namespace(namespace)?;
         let mut options = Options {
             components: components.map_err(Failure::call)?,
             namespace: namespace.to_owned(),
@@ -141,6 +142,29 @@ impl ManifestArgs {
         sources.environment.clear();
         yaml(&Config::given_in(&text, &sources)?)
     }
+}
+
+/// Refuses a namespace that cannot be Evenkeel's own: the manifests label it, and who deletes them deletes it.
+fn check_namespace(name: &str) -> Result<(), Failure> {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    let is_label = bytes.len() <= 63
+        && bytes.iter().all(|byte| is_part(*byte) || *byte == b'-')
+        && ends
+            .iter()
+            .all(|end| end.is_some_and(|byte| is_part(*byte)));
+    if !is_label {
+        return Err(Failure::call(format_args!(
+            "--namespace: {name:?} is not accepted: at most 63 lower-case letters, digits and -, such as {NAMESPACE}"
+        )));
+    }
+    if name == "default" || name.starts_with("kube-") {
+        return Err(Failure::call(format_args!(
+            "--namespace: {name} belongs to the cluster; accepted: a namespace for Evenkeel alone, such as {NAMESPACE}"
+        )));
+    }
+    Ok(())
 }
 
 /// The object of a kind with the service's name.

@@ -127,10 +127,11 @@ fn compare(shipped: &[Value], mut live: LiveObjects) -> Comparison {
     let mut objects = Vec::new();
     for desired in shipped {
         let object = names(desired);
+        let there = live.objects.remove(&object);
         if live.unseen_kinds.contains(&object.kind) {
             continue;
         }
-        let (change, fields) = match live.objects.remove(&object) {
+        let (change, fields) = match there {
             None => (Change::New, Vec::new()),
             Some(there) => {
                 let fields = changed_fields(desired, &there);
@@ -151,7 +152,10 @@ fn compare(shipped: &[Value], mut live: LiveObjects) -> Comparison {
             fields,
         });
     }
-    let gone = live.objects.into_keys().map(|object| ComparedObject {
+    // Of a kind of which only a part has been read, nothing is told.
+    let (unseen_kinds, left) = (live.unseen_kinds, live.objects.into_keys());
+    let left = left.filter(|object| !unseen_kinds.contains(&object.kind));
+    let gone = left.map(|object| ComparedObject {
         change: Change::NoLongerShipped,
         object,
         fields: Vec::new(),
@@ -223,4 +227,27 @@ fn few(fields: &[String]) -> String {
         lines.push(format!("and {more} more (-o json)"));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_told_of_a_kind_of_which_a_part_could_not_be_read() {
+        let object = |kind: &str, name: &str| json!({"kind": kind, "metadata": {"name": name}});
+        let shipped = [object("ClusterRole", "evenkeel"), object("Secret", "a")];
+        let there = [&shipped[0], &shipped[1], &object("ClusterRole", "other")];
+        let live = LiveObjects {
+            objects: there.map(|one| (names(one), one.clone())).into(),
+            unseen: Vec::new(),
+            unseen_kinds: ["ClusterRole".to_owned()].into(),
+        };
+        let comparison = compare(&shipped, live);
+        let told = comparison.objects.iter();
+        let told: Vec<_> = told.map(|one| (&*one.object.kind, one.change)).collect();
+        assert_eq!(told, [("Secret", Change::Unchanged)]);
+    }
 }

@@ -27,8 +27,6 @@ pub(super) struct Gate(Mutex<Known>);
 struct Known {
     /// The last write that was made, or would have been.
     good: Option<Instant>,
-    /// The last event of any Pod.
-    seen: Option<Instant>,
     /// When kube-scheduler first asked since about a Pod with a gate that had not been seen.
     missed: Option<Instant>,
     /// Since when the first Pod of a namespace has waited for its condition.
@@ -49,10 +47,8 @@ impl Gate {
     }
 
     /// The watch has shown a Pod.
-    pub(super) fn seen(&self, now: Instant) {
-        let mut known = self.locked();
-        known.seen = Some(now);
-        known.missed = None;
+    pub(super) fn seen(&self) {
+        self.locked().missed = None;
     }
 
     /// kube-scheduler asks about a Pod with a gate that the watch has not shown.
@@ -129,7 +125,7 @@ mod tests {
         gate.missed(after(9));
         assert!(gate.is_open(after(10)));
         assert!(!gate.is_open(after(11)), "the first counts");
-        gate.seen(after(12));
+        gate.seen();
         assert!(gate.is_open(after(13)));
     }
 

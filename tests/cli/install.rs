@@ -119,3 +119,19 @@ fn each_shell_gets_the_commands() {
     }
     evenkeel(&["completion", "fsh"]).is_refused(2, &["fish"]);
 }
+
+#[test]
+fn a_namespace_is_one_of_its_own_and_what_the_user_writes_keeps_its_words() {
+    for name in ["", "a b", "-a", "a-", "Keel", "x\n  y: z", &"a".repeat(64)] {
+        let flag = format!("--namespace={name}");
+        evenkeel(&["install", &flag]).is_refused(2, &["--namespace", "63"]);
+    }
+    for name in ["default", "kube-system"] {
+        evenkeel(&["install", "-n", name]).is_refused(2, &[name, "belongs to the cluster"]);
+    }
+    let url = "metrics.prometheus.url=http://prometheus.evenkeel-system.svc:9090";
+    let called = evenkeel(&["install", "-n", "evenkeel-system-2", "--set", url]);
+    let set = &configuration(&called)["metrics"]["prometheus"]["url"];
+    assert_eq!(set, "http://prometheus.evenkeel-system.svc:9090");
+    assert!(!called.stdout.contains("evenkeel-system-2-2"));
+}

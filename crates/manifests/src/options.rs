@@ -89,6 +89,8 @@ impl Options {
             .as_str()
             .filter(|_| is_own)
             .map(str::to_owned);
+        // First, since it is not for what the user has written.
+        self.set_texts(object);
         match (kind.as_deref(), &self.configuration, self.replicas) {
             (Some("Deployment"), _, Some(replicas)) => object["spec"]["replicas"] = json!(replicas),
             (Some("ConfigMap"), Some(text), _) => {
@@ -103,7 +105,6 @@ impl Options {
             }
             _ => {}
         }
-        self.set_texts(object);
     }
 
     /// Sets namespace and images wherever they stand.

@@ -229,7 +229,7 @@ impl ClusterState {
 
     /// kube-scheduler asks about a Pod, which the watch is to show as well where it has the readiness gate.
     pub(super) fn expect_gated(&self, pod: &Pod) {
-        if pod.is_gated() && !self.profiles().knows_pod(pod.uid()) {
+        if self.has_profiles() && pod.is_gated() && !self.profiles().knows_pod(pod.uid()) {
             self.0.gate.missed(evenkeel_clock::instant());
         }
     }
@@ -280,7 +280,7 @@ impl ClusterState {
 
     pub(super) fn apply_gated(&self, pod: &Pod) {
         if self.has_profiles() {
-            self.0.gate.seen(evenkeel_clock::instant());
+            self.0.gate.seen();
         }
         if self.profiles().apply_pod(pod, self.now()) {
             self.0.condition_due.notify_one();

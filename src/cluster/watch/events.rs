@@ -16,9 +16,9 @@ use serde::de::DeserializeOwned;
 use crate::cluster::pages::Listing;
 use evenkeel_kubernetes::guarded::Guarded;
 
-/// The time after which a watch that says nothing is begun anew: the API server ends it after 290 s, and bookmarks come
-/// once a minute.
-const SILENCE: Duration = Duration::from_secs(295);
+/// The time after which a watch that says nothing is begun anew. Bookmarks come about once a minute, so a longer silence
+/// is a connection that hangs.
+const SILENCE: Duration = Duration::from_secs(90);
 /// The code of an API server that does not know a version any more.
 const GONE: u16 = 410;
 
