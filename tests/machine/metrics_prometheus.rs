@@ -205,8 +205,11 @@ async fn the_default_queries_measure_a_real_prometheus() {
 
     containers_are_dated_by_their_exporter(&source).await;
     exporter.gone.lock().unwrap().push(2);
-    an_operators_own_query_grows_old_with_its_series(&prometheus).await;
-    a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
+    // Side by side: both look at the same few seconds after the node has died.
+    tokio::join!(
+        an_operators_own_query_grows_old_with_its_series(&prometheus),
+        a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter),
+    );
 }
 
 /// What is told of a container is as old as the scrape that brought it.
