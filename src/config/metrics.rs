@@ -78,7 +78,6 @@ impl MetricsSection {
             replay,
         } = self;
         let timeout = check.period("metrics.timeout", timeout);
-        // All are checked, so that a mistake shows before the source is switched.
         // A query is given up when its answer would be too old to be used.
         let patience = timeout.saturating_mul(4).min(max_age.unsigned_abs());
         let mut prometheus = prometheus.check(patience, check);

@@ -28,7 +28,7 @@ pub const ACCEPTED: &str = "a CronHPA of vke.volcengine.com/v1alpha1, a CronHori
 #[must_use]
 pub fn passed_over(document: &Value) -> &'static str {
     if is_calendarless(document) {
-        "it has no trigger of type cron: KEDA goes on with it, and Evenkeel forecasts its triggers"
+        "it has no trigger of type cron, so KEDA continues to scale by it"
     } else {
         "it is of a kind that is not converted"
     }

@@ -19,7 +19,7 @@ use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 pub(super) fn is_without_crons(document: &Value) -> bool {
     let triggers = document["spec"]["triggers"].as_array();
     let is_other = |trigger: &Value| trigger["type"].as_str().is_some_and(|kind| kind != "cron");
-    triggers.is_some_and(|triggers| triggers.iter().all(is_other))
+    triggers.is_some_and(|triggers| !triggers.is_empty() && triggers.iter().all(is_other))
 }
 
 pub(super) fn convert(

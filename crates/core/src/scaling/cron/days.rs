@@ -1,6 +1,5 @@
 //! Calendar days on which a rule does nothing.
 
-use jiff::ToSpan as _;
 use jiff::civil::Date;
 
 use super::day_set::DaySet;
@@ -34,9 +33,6 @@ impl ExcludedDayError {
         "ExcludedDay"
     }
 }
-
-/// The days of a range that are looked at: in 28 years each day of a year falls on each day of the week.
-const MOST_DAYS: usize = 28 * 366;
 
 /// One day, or several.
 #[derive(Debug, Clone)]
@@ -99,15 +95,6 @@ impl ExcludedDays {
     #[must_use]
     pub fn contain(&self, day: Date) -> bool {
         self.recurring.contains(day) || self.range_over(day).is_some()
-    }
-
-    /// True where some of these days are excluded.
-    pub(super) fn meet(&self, days: &DaySet) -> bool {
-        let in_range = |&(first, last): &(Date, Date)| {
-            let all = first.series(1.day()).take_while(|day| *day <= last);
-            all.take(MOST_DAYS).any(|day| days.contains(day))
-        };
-        self.recurring.meets(days) || self.ranges.iter().any(in_range)
     }
 
     /// The days of each year that are excluded.

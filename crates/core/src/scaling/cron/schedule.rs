@@ -130,11 +130,11 @@ impl Schedule {
     }
 
     /// True where each moment of the other schedule is one of this one, both in one zone, and none of them lies on a day
-    /// that is `excluded` from this one.
+    /// that is `excluded` from this one in each year. Single dates are over some day.
     #[must_use]
     pub fn includes(&self, other: &Self, excluded: &ExcludedDays) -> bool {
         let is_part = self.days.includes(&other.days) && self.times.includes(&other.times);
-        is_part && !excluded.meet(&other.days)
+        is_part && !excluded.recurring().meets(&other.days)
     }
 
     /// The bytes that it holds beside its own size.
