@@ -3,16 +3,19 @@
 //!
 //! It knows times, numbers and words, and nothing of their meaning. Colours are those of Okabe and
 //! Ito, which people with any kind of colour blindness tell apart; lines differ in their dashes too,
-//! so that a print in grey still says which is which. No width of a letter is measured: texts are
-//! anchored at their start, middle or end, and the legend leaves room by a mean width, so that any
-//! font of the viewer fits.
+//! so that a print in grey still says which is which. No text covers another: their widths are known
+//! well enough, legends break into lines, labels move, and what is too long is cut off.
 
 mod axis;
 mod figure;
+mod head;
+mod labels;
 mod layout;
+mod letters;
 mod marks;
 mod pages;
 mod scatter;
+mod style;
 mod svg;
 
 pub(in crate::cli) use figure::{BandPoint, Colour, Figure, Mark, Panel, Point, Shape, Stroke};

@@ -5,7 +5,6 @@ use crate::cli::forecast::chart::{
     self, Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
 };
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::simulation::policies::PolicyName;
 
 /// A chart of each resource below each other: spread to the right, peak upwards, so that the best
 /// policy is at the lower left.
@@ -22,36 +21,28 @@ pub(super) fn svg(simulated: &Simulated) -> String {
             )],
             x: format!("Spread of {noun} over the nodes, in points"),
             y: format!("Highest {noun} of a node, in percent"),
-            lines: simulated
-                .policies
-                .iter()
-                .map(|policy| line(policy, at))
-                .collect(),
+            lines: lines(simulated, at),
         })
     });
     chart::page(&simulated.scenario, &charts.collect::<Vec<_>>())
 }
 
-fn line(policy: &PolicyReport, at: usize) -> ScatterLine {
-    let is_own = policy.policy == PolicyName::Evenkeel.as_str();
-    let part = &policy.resources[at];
-    ScatterLine {
-        name: policy.policy.to_owned(),
-        colour: if is_own {
-            Colour::Blue
-        } else {
-            Colour::Vermilion
-        },
-        stroke: Stroke::Solid,
-        side: if is_own {
-            LabelSide::Below
-        } else {
-            LabelSide::Above
-        },
-        points: vec![ScatterPoint {
-            x: part.spread.mean,
-            y: part.peak.mean,
-            label: policy.policy.to_owned(),
-        }],
-    }
+fn lines(simulated: &Simulated, at: usize) -> Vec<ScatterLine> {
+    let colours = Colour::SERIES.into_iter().cycle();
+    let policies = simulated.policies.iter().zip(colours);
+    let line = |(policy, colour): (&PolicyReport, Colour)| {
+        let part = &policy.resources[at];
+        ScatterLine {
+            name: policy.policy.to_owned(),
+            colour,
+            stroke: Stroke::Solid,
+            side: LabelSide::Above,
+            points: vec![ScatterPoint {
+                x: part.spread.mean,
+                y: part.peak.mean,
+                label: policy.policy.to_owned(),
+            }],
+        }
+    };
+    policies.map(line).collect()
 }

@@ -3,6 +3,9 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
+use super::letters;
+use super::style::TIME;
+
 /// Ticks of a value axis that begins at 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Values {
@@ -21,6 +24,9 @@ pub(super) struct ValueTick {
 /// Ticks that are aimed at on a value axis.
 const TICKS: f64 = 5.0;
 
+/// Room at each side of a label below an axis.
+const BETWEEN: f64 = 6.0;
+
 /// Length of the axis as a multiple of the highest value, so that there is room above it.
 const HEADROOM: f64 = 1.05;
 
@@ -34,34 +40,53 @@ impl Values {
         };
         let step = nice(highest / TICKS);
         let step = if whole { step.max(1.0).round() } else { step };
-        let decimals = decimals(step);
-        let count = (highest / step).floor();
-        let ticks = (0..64_u8)
-            .map(f64::from)
-            .take_while(|index| *index <= count)
-            .map(|index| ValueTick {
-                value: index * step,
-                label: format!("{:.decimals$}", index * step),
-            });
         Self {
             top: highest,
-            ticks: ticks.collect(),
+            ticks: in_steps(0.0, highest, step),
         }
     }
 
-    /// Ticks of an axis that runs from one number to a larger one.
-    pub(super) fn between(from: f64, to: f64) -> Vec<ValueTick> {
-        // Numbers of several digits need more room beside each other than above each other.
-        let step = nice((to - from) / (2.0 * TICKS));
-        let decimals = decimals(step);
-        let first = (from / step).ceil();
-        let ticks = (0..64_u8).map(|index| (first + f64::from(index)) * step);
-        let ticks = ticks.take_while(|value| *value <= to);
-        let ticks = ticks.map(|value| ValueTick {
+    /// Ticks of an axis that runs from one number to a larger one along `room` pixels, as many as their labels have
+    /// room for, and ten at most.
+    pub(super) fn between(from: f64, to: f64, room: f64) -> Vec<ValueTick> {
+        let per_pixel = (to - from) / room;
+        let mut step = nice((to - from) / (2.0 * TICKS));
+        loop {
+            let ticks = in_steps(from, to, step);
+            let widths = ticks
+                .iter()
+                .map(|tick| letters::width(&tick.label, TIME.size));
+            let widest = widths.fold(0.0, f64::max) + 2.0 * BETWEEN;
+            if ticks.len() < 2 || widest * per_pixel <= step {
+                return ticks;
+            }
+            step = nice(step * 1.01);
+        }
+    }
+}
+
+fn in_steps(from: f64, to: f64, step: f64) -> Vec<ValueTick> {
+    let first = (from / step).ceil();
+    let values = (0..64_u8).map(|index| (first + f64::from(index)) * step);
+    let values = values.take_while(|value| *value <= to);
+    values
+        .map(|value| ValueTick {
             value,
-            label: format!("{value:.decimals$}"),
-        });
-        ticks.collect()
+            label: label(value, step),
+        })
+        .collect()
+}
+
+/// From this on, numbers are written with a power of ten.
+const LARGE: f64 = 1e12;
+
+/// A value among those that are `step` apart.
+fn label(value: f64, step: f64) -> String {
+    let decimals = decimals(step);
+    if value.abs() >= LARGE {
+        format!("{value:e}")
+    } else {
+        format!("{value:.decimals$}")
     }
 }
 

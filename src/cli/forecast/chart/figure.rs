@@ -78,9 +78,24 @@ pub(in crate::cli) enum Colour {
     Sky,
     Vermilion,
     Green,
+    Purple,
+    Orange,
+    Wine,
 }
 
 impl Colour {
+    /// Colours of series, each of which is told from the others. No chart has more.
+    pub(in crate::cli) const SERIES: [Self; 8] = [
+        Self::Vermilion,
+        Self::Blue,
+        Self::Green,
+        Self::Purple,
+        Self::Orange,
+        Self::Sky,
+        Self::Wine,
+        Self::Ink,
+    ];
+
     pub(super) const fn hex(self) -> &'static str {
         match self {
             Self::Ink => "#404040",
@@ -88,6 +103,9 @@ impl Colour {
             Self::Sky => "#56b4e9",
             Self::Vermilion => "#d55e00",
             Self::Green => "#009e73",
+            Self::Purple => "#cc79a7",
+            Self::Orange => "#e69f00",
+            Self::Wine => "#882255",
         }
     }
 }

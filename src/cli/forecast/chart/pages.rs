@@ -1,9 +1,9 @@
 //! Several charts below each other on one page.
 
 use super::figure::Figure;
-use super::layout;
 use super::scatter::{self, Scatter};
-use super::svg::Svg;
+use super::svg::{Drawing, Svg};
+use super::{layout, style};
 
 /// One of the charts of a page.
 #[derive(Debug, Clone)]
@@ -13,29 +13,23 @@ pub(in crate::cli) enum Chart {
 }
 
 impl Chart {
-    const fn height(&self) -> f64 {
+    fn drawing(&self) -> Drawing {
         match self {
-            Self::Figure(_) => layout::HEIGHT,
-            Self::Scatter(_) => scatter::HEIGHT,
-        }
-    }
-
-    fn draw(&self) -> String {
-        match self {
-            Self::Figure(figure) => layout::draw(figure),
-            Self::Scatter(scatter) => scatter::draw(scatter),
+            Self::Figure(figure) => layout::drawing(figure),
+            Self::Scatter(scatter) => scatter::drawing(scatter),
         }
     }
 }
 
 /// The charts as one SVG, 1200 pixels wide and as high as they are together.
 pub(in crate::cli) fn page(title: &str, charts: &[Chart]) -> String {
-    let height = charts.iter().map(Chart::height).sum();
-    let mut svg = Svg::new(layout::WIDTH, height, title);
+    let drawings: Vec<_> = charts.iter().map(Chart::drawing).collect();
+    let height = drawings.iter().map(|drawing| drawing.height).sum();
+    let mut svg = Svg::new(style::WIDTH, height, title);
     let mut upper = 0.0;
-    for chart in charts {
-        svg.at(upper, &chart.draw());
-        upper += chart.height();
+    for drawing in &drawings {
+        svg.at(upper, &drawing.text);
+        upper += drawing.height;
     }
-    svg.finish()
+    svg.finish().text
 }

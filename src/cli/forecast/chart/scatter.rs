@@ -1,28 +1,19 @@
 //! One quantity against another: lines through labelled points, on axes that are both numbers.
 
-use super::axis::Values;
+use super::axis::{ValueTick, Values};
 use super::figure::{Colour, Stroke};
-use super::layout::Entry;
-use super::svg::{Anchor, Place, Svg, TextStyle};
-use super::{layout, marks};
+use super::head::{Entry, Head};
+use super::labels::{Label, Labels, Rectangle};
+use super::marks;
+use super::style::{self, AXIS, GRID, Heading, RIGHT, WIDTH};
+use super::svg::{Drawing, Place, Svg};
 
-pub(super) const HEIGHT: f64 = 620.0;
-const LEFT: f64 = layout::LEFT;
-const RIGHT: f64 = layout::RIGHT;
+/// Height of the area in which points stand.
+const AREA: f64 = 460.0;
 /// Room for the labels of the lower axis and its name.
 const BOTTOM: f64 = 58.0;
 /// Room between the outermost points and the edges, for their labels.
 const MARGIN: f64 = 0.06;
-
-const LABEL: TextStyle = TextStyle {
-    size: 12.0,
-    fill: "#202020",
-    anchor: Anchor::Start,
-};
-
-/// Labels that would stand closer than this are written as one.
-const CLOSE_X: f64 = 40.0;
-const CLOSE_Y: f64 = 14.0;
 
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Scatter {
@@ -66,8 +57,8 @@ pub(in crate::cli) enum LabelSide {
 /// Where numbers are on the page.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
-    upper: f64,
-    lower: f64,
+    /// The area of the points.
+    area: Rectangle,
     /// The numbers at the left and at the right edge.
     span: (f64, f64),
     top: f64,
@@ -76,60 +67,102 @@ struct Frame {
 impl Frame {
     fn place(&self, x: f64, y: f64) -> Place {
         let (from, to) = self.span;
-        let width = layout::WIDTH - LEFT - RIGHT;
+        let Rectangle {
+            from: upper,
+            to: lower,
+        } = self.area;
         Place::new(
-            LEFT + width * (x - from) / (to - from),
-            self.lower - (self.lower - self.upper) * y / self.top,
+            upper.x + (lower.x - upper.x) * (x - from) / (to - from),
+            lower.y - (lower.y - upper.y) * y / self.top,
         )
+    }
+
+    fn point<'a>(&self, point: &'a ScatterPoint) -> (Place, &'a ScatterPoint) {
+        (self.place(point.x, point.y), point)
     }
 }
 
 /// Draws on a page of its own.
-pub(super) fn draw(scatter: &Scatter) -> String {
-    let mut svg = Svg::new(layout::WIDTH, HEIGHT, &scatter.title);
-    let upper = layout::heading(&mut svg, &scatter.title, &scatter.notes) + layout::HEAD;
-    let (values, frame) = frame(scatter, upper);
-    axes(&mut svg, scatter, &values, &frame);
-    let entries = scatter.lines.iter().map(|line| Entry {
-        name: &line.name,
+pub(super) fn drawing(scatter: &Scatter) -> Drawing {
+    let points = || scatter.lines.iter().flat_map(|line| &line.points);
+    let highest = points().map(|point| point.y).fold(0.0, f64::max);
+    let values = Values::up_to(highest, false);
+    let left = style::left(&values.ticks);
+    let heading = Heading::new(&scatter.title, &scatter.notes, left);
+    let mut frame = Frame {
+        area: Rectangle {
+            from: Place::new(left, 0.0),
+            to: Place::new(WIDTH - RIGHT, AREA),
+        },
+        span: span(scatter),
+        top: values.top,
+    };
+    let lines = |frame: &Frame| lines(scatter, frame);
+    // Where a label names its line, the legend need not. The legend moves the area, and nothing inside it.
+    let entries = scatter.lines.iter().zip(lines(&frame));
+    let entries = entries.filter(|(line, labels)| !is_named(line, labels));
+    let entries = entries.map(|(line, _)| Entry {
+        name: line.name.clone(),
         is_area: false,
         attributes: attributes(line),
     });
-    layout::legend(&mut svg, &entries.collect::<Vec<_>>(), upper - 12.0);
-    for line in &scatter.lines {
-        let places = line
-            .points
-            .iter()
-            .map(|point| frame.place(point.x, point.y));
-        let places: Vec<_> = places.collect();
-        svg.path(&marks::along(&places), &attributes(line));
-        for Place { x, y } in &places {
-            svg.path(&format!("M{x:.2} {y:.2}h0"), &dot(line));
-        }
-    }
-    for line in &scatter.lines {
-        labels(&mut svg, line, &frame);
+    let head = Head::new(&scatter.y, entries.collect(), left);
+    let upper = heading.height() + head.height();
+    frame.area.from.y = upper;
+    frame.area.to.y = upper + AREA;
+
+    let mut svg = Svg::new(WIDTH, upper + AREA + BOTTOM, &scatter.title);
+    let below = heading.draw(&mut svg, left);
+    head.draw(&mut svg, below);
+    axes(&mut svg, &values.ticks, &frame);
+    style::axis_name(&mut svg, frame.area.to.y + 42.0, &scatter.x);
+    for (line, labels) in scatter.lines.iter().zip(lines(&frame)) {
+        draw_line(&mut svg, line, &labels, &frame);
     }
     svg.finish()
 }
 
-/// The axis of the values upwards, and the frame that holds all points.
-fn frame(scatter: &Scatter, upper: f64) -> (Values, Frame) {
-    let points = || scatter.lines.iter().flat_map(|line| &line.points);
-    let (low, high) = points().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
+/// The labels of each line.
+fn lines(scatter: &Scatter, frame: &Frame) -> Vec<Vec<Label>> {
+    let points = scatter.lines.iter().flat_map(|line| &line.points);
+    let mut labels = Labels::new(frame.area, points.map(|point| frame.point(point).0));
+    let of = |line: &ScatterLine| {
+        let points: Vec<_> = line.points.iter().map(|point| frame.point(point)).collect();
+        labels.of_line(&points, line.side, line.colour.hex())
+    };
+    scatter.lines.iter().map(of).collect()
+}
+
+/// True where a label says what the line is.
+fn is_named(line: &ScatterLine, labels: &[Label]) -> bool {
+    labels.iter().any(|label| label.text == line.name)
+}
+
+fn draw_line(svg: &mut Svg, line: &ScatterLine, labels: &[Label], frame: &Frame) {
+    let places = line.points.iter().map(|point| frame.point(point).0);
+    let places: Vec<_> = places.collect();
+    svg.path(&marks::along(&places), &attributes(line));
+    for Place { x, y } in &places {
+        svg.path(&format!("M{x:.2} {y:.2}h0"), &dot(line));
+    }
+    for label in labels {
+        if let Some((from, to)) = label.leader {
+            svg.rule(from, to, line.colour.hex());
+        }
+        svg.text(label.at, label.style, &label.text);
+    }
+}
+
+/// The numbers at the left and at the right edge.
+fn span(scatter: &Scatter) -> (f64, f64) {
+    let points = scatter.lines.iter().flat_map(|line| &line.points);
+    let (low, high) = points.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
         (low.min(point.x), high.max(point.x))
     });
     // Without a point, or with one, there is no span.
     let (low, high) = if low < high { (low, high) } else { one(low) };
     let margin = (high - low) * MARGIN;
-    let values = Values::up_to(points().map(|point| point.y).fold(0.0, f64::max), false);
-    let frame = Frame {
-        upper,
-        lower: HEIGHT - BOTTOM,
-        span: (low - margin, high + margin),
-        top: values.top,
-    };
-    (values, frame)
+    (low - margin, high + margin)
 }
 
 /// A span around a single number.
@@ -139,27 +172,23 @@ fn one(number: f64) -> (f64, f64) {
     (number - half, number + half)
 }
 
-fn axes(svg: &mut Svg, scatter: &Scatter, values: &Values, frame: &Frame) {
-    let (left, right) = (LEFT, layout::WIDTH - RIGHT);
-    let Frame { upper, lower, .. } = *frame;
-    for tick in &values.ticks {
+fn axes(svg: &mut Svg, values: &[ValueTick], frame: &Frame) {
+    let Rectangle {
+        from: upper,
+        to: lower,
+    } = frame.area;
+    for tick in values {
         let y = frame.place(0.0, tick.value).y;
-        svg.rule(Place::new(left, y), Place::new(right, y), layout::GRID);
-        svg.text(Place::new(left - 9.0, y + 4.0), layout::VALUE, &tick.label);
+        svg.rule(Place::new(upper.x, y), Place::new(lower.x, y), GRID);
+        style::value_label(svg, upper.x, y, &tick.label);
     }
     let (from, to) = frame.span;
-    for tick in Values::between(from, to) {
+    for tick in Values::between(from, to, lower.x - upper.x) {
         let x = frame.place(tick.value, 0.0).x;
-        svg.rule(Place::new(x, upper), Place::new(x, lower), layout::GRID);
-        svg.text(Place::new(x, lower + 19.0), layout::TIME, &tick.label);
+        svg.rule(Place::new(x, upper.y), Place::new(x, lower.y), GRID);
+        style::tick_label(svg, x, lower.y + 19.0, &tick.label);
     }
-    svg.rule(
-        Place::new(left, lower),
-        Place::new(right, lower),
-        layout::AXIS,
-    );
-    svg.text(Place::new(left, upper - 12.0), layout::NAME, &scatter.y);
-    svg.text(Place::new(right, lower + 42.0), layout::CLOCK, &scatter.x);
+    svg.rule(Place::new(upper.x, lower.y), lower, AXIS);
 }
 
 fn attributes(line: &ScatterLine) -> String {
@@ -170,38 +199,4 @@ fn attributes(line: &ScatterLine) -> String {
 fn dot(line: &ScatterLine) -> String {
     let colour = line.colour.hex();
     format!("stroke=\"{colour}\" stroke-width=\"9\" stroke-linecap=\"round\"")
-}
-
-/// The labels of a line; those that would cover each other are written as one.
-fn labels(svg: &mut Svg, line: &ScatterLine, frame: &Frame) {
-    let near = |one: &ScatterPoint, other: &ScatterPoint| {
-        let (one, other) = (frame.place(one.x, one.y), frame.place(other.x, other.y));
-        (one.x - other.x).abs() < CLOSE_X && (one.y - other.y).abs() < CLOSE_Y
-    };
-    for group in line.points.chunk_by(near) {
-        let Some(first) = group.first() else { continue };
-        let Place { x, y } = frame.place(first.x, first.y);
-        let (place, anchor) = match line.side {
-            LabelSide::Above => (Place::new(x + 9.0, y - 8.0), Anchor::Start),
-            LabelSide::Below => (Place::new(x - 9.0, y + 18.0), Anchor::End),
-        };
-        let fill = line.colour.hex();
-        let style = TextStyle {
-            fill,
-            anchor,
-            ..LABEL
-        };
-        svg.text(place, style, &together(group));
-    }
-}
-
-/// One label for points in a row.
-fn together(group: &[ScatterPoint]) -> String {
-    match group {
-        [first, _, .., last] => format!("{} to {}", first.label, last.label),
-        few => {
-            let labels = few.iter().map(|point| point.label.as_str());
-            labels.collect::<Vec<_>>().join(", ")
-        }
-    }
 }

@@ -34,14 +34,25 @@ pub(super) struct TextStyle {
     pub anchor: Anchor,
 }
 
+/// A finished drawing, 1200 pixels wide.
+#[derive(Debug, Clone)]
+pub(super) struct Drawing {
+    pub height: f64,
+    pub text: String,
+}
+
 /// A drawing that grows.
 #[derive(Debug)]
-pub(super) struct Svg(String);
+pub(super) struct Svg {
+    height: f64,
+    text: String,
+}
 
 impl Svg {
     /// An empty white page with a title for those who do not see it.
     pub(super) fn new(width: f64, height: f64, title: &str) -> Self {
-        let mut svg = Self(String::new());
+        let text = String::new();
+        let mut svg = Self { height, text };
         svg.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\n\
@@ -91,13 +102,16 @@ impl Svg {
         ));
     }
 
-    pub(super) fn finish(mut self) -> String {
-        self.0.push_str("</svg>\n");
-        self.0
+    pub(super) fn finish(mut self) -> Drawing {
+        self.text.push_str("</svg>\n");
+        Drawing {
+            height: self.height,
+            text: self.text,
+        }
     }
 
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        self.0.write_fmt(text).expect("a String takes all text");
+        self.text.write_fmt(text).expect("a String takes all text");
     }
 }
 

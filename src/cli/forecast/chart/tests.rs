@@ -5,6 +5,8 @@ use jiff::tz::TimeZone;
 
 use super::*;
 
+mod boxes;
+
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
@@ -221,7 +223,7 @@ fn charts_of_a_page_stand_below_each_other() {
     ];
     let svg = page("both", &two);
     for part in [
-        "height=\"1320\"",
+        "height=\"1324\"",
         "translate(0 0.0)",
         "translate(0 700.0)",
         "<title>both</title>",

@@ -25,13 +25,14 @@ pub(super) fn svg(ways: &Ways) -> String {
 }
 
 fn lines(group: &Group) -> Vec<ScatterLine> {
+    let [rival, others @ ..] = Colour::SERIES;
     let rivals = group.ways.iter().filter_map(|way| {
         let percent = way.percent_of_target?;
         Some(point(way, format!("{percent}%")))
     });
     let rivals = ScatterLine {
         name: "plain HPA, by target".to_owned(),
-        colour: Colour::Vermilion,
+        colour: rival,
         stroke: Stroke::Dashed,
         side: LabelSide::Above,
         points: rivals.collect(),
@@ -42,9 +43,10 @@ fn lines(group: &Group) -> Vec<ScatterLine> {
         .iter()
         .filter(|way| way.workloads == group.workloads);
     let portraits = whole.filter(|way| way.percent_of_target.is_none());
-    let portraits = portraits.map(|way| ScatterLine {
+    let portraits = portraits.zip(others.into_iter().cycle());
+    let portraits = portraits.map(|(way, colour)| ScatterLine {
         name: way.way.clone(),
-        colour: Colour::Blue,
+        colour,
         stroke: Stroke::Solid,
         side: LabelSide::Below,
         points: vec![point(way, way.way.clone())],

@@ -1,0 +1,166 @@
+//! Labels of points: each stands beside its point where nothing else does.
+
+use super::letters;
+use super::scatter::{LabelSide, ScatterPoint};
+use super::svg::{Anchor, Place, TextStyle};
+
+/// Height of the letters.
+const SIZE: f64 = 12.0;
+/// How far letters reach above and below the line that they stand on, as shares of their height.
+const ASCENT: f64 = 0.8;
+const DESCENT: f64 = 0.24;
+/// Half the width of a point, with the room around it.
+const DOT: f64 = 6.0;
+/// Room between two labels.
+const APART: f64 = 2.0;
+/// Points of a line that are closer than this have one label.
+const CLOSE_X: f64 = 40.0;
+const CLOSE_Y: f64 = 14.0;
+/// How far from its point, in steps, a label may stand, and the length of a step.
+const STEPS: u8 = 7;
+const STEP: f64 = 16.0;
+
+/// A rectangle by its left upper and right lower corners.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rectangle {
+    pub from: Place,
+    pub to: Place,
+}
+
+impl Rectangle {
+    fn around(point: Place) -> Self {
+        Self {
+            from: Place::new(point.x - DOT, point.y - DOT),
+            to: Place::new(point.x + DOT, point.y + DOT),
+        }
+    }
+
+    /// The rectangle of a text of which `at` is the start or the end.
+    fn of_text(at: Place, anchor: Anchor, width: f64) -> Self {
+        let left = if anchor == Anchor::End {
+            at.x - width
+        } else {
+            at.x
+        };
+        Self {
+            from: Place::new(left - APART, at.y - SIZE * ASCENT - APART),
+            to: Place::new(left + width + APART, at.y + SIZE * DESCENT + APART),
+        }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.from.x < other.to.x
+            && other.from.x < self.to.x
+            && self.from.y < other.to.y
+            && other.from.y < self.to.y
+    }
+
+    fn holds(&self, other: &Self) -> bool {
+        self.from.x <= other.from.x
+            && other.to.x <= self.to.x
+            && self.from.y <= other.from.y
+            && other.to.y <= self.to.y
+    }
+}
+
+/// A label with its place.
+#[derive(Debug, Clone)]
+pub(super) struct Label {
+    pub text: String,
+    pub at: Place,
+    pub style: TextStyle,
+    /// From the point to the label, where it stands away from it.
+    pub leader: Option<(Place, Place)>,
+}
+
+/// Places labels one after the other inside an area.
+#[derive(Debug)]
+pub(super) struct Labels {
+    area: Rectangle,
+    taken: Vec<Rectangle>,
+}
+
+impl Labels {
+    /// No label covers one of the `points`.
+    pub(super) fn new(area: Rectangle, points: impl IntoIterator<Item = Place>) -> Self {
+        let taken = points.into_iter().map(Rectangle::around).collect();
+        Self { area, taken }
+    }
+
+    /// The labels of a line's points, each with its place. A label for which there is no room near its point is left
+    /// out.
+    pub(super) fn of_line(
+        &mut self,
+        points: &[(Place, &ScatterPoint)],
+        side: LabelSide,
+        fill: &'static str,
+    ) -> Vec<Label> {
+        let near = |one: &(Place, _), other: &(Place, _)| {
+            (one.0.x - other.0.x).abs() < CLOSE_X && (one.0.y - other.0.y).abs() < CLOSE_Y
+        };
+        let groups = points.chunk_by(near);
+        let labels = groups.filter_map(|group| {
+            let (point, _) = group.first()?;
+            self.beside(*point, &together(group), side, fill)
+        });
+        labels.collect()
+    }
+
+    fn beside(
+        &mut self,
+        point: Place,
+        text: &str,
+        side: LabelSide,
+        fill: &'static str,
+    ) -> Option<Label> {
+        let width = letters::width(text, SIZE);
+        let room = self.area.to.x - self.area.from.x;
+        if text.is_empty() || width > room {
+            return None;
+        }
+        let (at, anchor, is_away) = candidates(point, side).find(|(at, anchor, _)| {
+            let text = Rectangle::of_text(*at, *anchor, width);
+            self.area.holds(&text) && !self.taken.iter().any(|taken| taken.meets(&text))
+        })?;
+        self.taken.push(Rectangle::of_text(at, anchor, width));
+        let middle = Place::new(at.x, at.y - SIZE * ASCENT / 2.0);
+        Some(Label {
+            text: text.to_owned(),
+            at,
+            style: TextStyle {
+                size: SIZE,
+                fill,
+                anchor,
+            },
+            leader: is_away.then_some((point, middle)),
+        })
+    }
+}
+
+/// Places for a label, the best first, and whether each is away from the point.
+fn candidates(point: Place, side: LabelSide) -> impl Iterator<Item = (Place, Anchor, bool)> {
+    let Place { x, y } = point;
+    (0..STEPS).flat_map(move |step| {
+        let far = f64::from(step) * STEP;
+        let above = y - 8.0 - far;
+        let below = y + 18.0 + far;
+        let right = (x + 9.0, Anchor::Start);
+        let left = (x - 9.0, Anchor::End);
+        let order = match side {
+            LabelSide::Above => [(right, above), (left, above), (right, below), (left, below)],
+            LabelSide::Below => [(left, below), (right, below), (left, above), (right, above)],
+        };
+        order.map(|((x, anchor), y)| (Place::new(x, y), anchor, step > 0))
+    })
+}
+
+/// One label for points in a row.
+fn together(group: &[(Place, &ScatterPoint)]) -> String {
+    match group {
+        [(_, first), _, .., (_, last)] => format!("{} to {}", first.label, last.label),
+        few => {
+            let labels = few.iter().map(|(_, point)| point.label.as_str());
+            labels.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
