@@ -28,12 +28,11 @@ pub use replay::{
     Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_observed,
     replay_portraits,
 };
-pub use settings::{Edges, Expected, Forecasts, GRID, Target};
+pub use settings::{Edges, Expected, Floors, Forecasts, GRID, Target};
 
 use jiff::Timestamp;
 
 use evenkeel_core::forecast::{ModelSet, Series};
-use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::units::count_as_f64;
@@ -79,7 +78,7 @@ pub fn run(
     progress: &mut dyn FnMut(f64),
 ) -> Outcome {
     let own = target.capacity.target();
-    let mut forecaster = Forecaster::floors(target, models, Risk::default());
+    let mut forecaster = Forecaster::floors(target, Floors::by(models));
     let mut plain = Side::new(target, load, own, Start::Settled);
     let mut evenkeel = Side::new(target, load, own, Start::Settled);
     let mut points = Vec::with_capacity(load.values().len());

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::cli::forecast::replay::own::OwnPast;
 use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::scaling::Risk;
-use evenkeel_sandbox::target::{Policy, Target};
+use evenkeel_sandbox::target::{Floors, Policy, Target};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -62,14 +61,14 @@ impl Depth {
     /// The policies that are replayed: the plain HPA at its own target first, and at others from it down to
     /// two thirds of it; floors at risks around the default one.
     pub(super) fn policies(self, target: &Target) -> Vec<Policy> {
-        let all = Policy::frontier(target, ModelSet::Auto);
+        let all = Policy::frontier(target, Floors::by(ModelSet::Auto));
         let (plain, floors): (Vec<_>, Vec<_>) = all
             .into_iter()
             .partition(|policy| matches!(policy, Policy::Hpa { .. }));
         let (targets, risks) = self.policies_of_each_kind();
         let mut chosen = spread(&plain, targets);
         let default = floors.iter().position(
-            |policy| matches!(policy, Policy::Evenkeel { risk, .. } if *risk == Risk::default()),
+            |policy| matches!(policy, Policy::Evenkeel(floors) if floors.is_at_default_risk()),
         );
         let around = default.unwrap_or(0).saturating_sub(risks / 2);
         chosen.extend(floors.into_iter().skip(around).take(risks));
@@ -129,12 +128,12 @@ mod tests {
                 .iter()
                 .filter_map(|policy| match policy {
                     Policy::Hpa { target } => Some((target.get() * 100.0).round()),
-                    Policy::Evenkeel { .. } => None,
+                    Policy::Evenkeel(_) => None,
                 })
                 .collect();
             assert_eq!((plain.len(), policies.len()), (targets, targets + risks));
             assert_eq!((plain[0], plain[targets - 1]), (60.0, 40.0), "{loads}");
-            let default = |policy: &&Policy| matches!(policy, Policy::Evenkeel { risk, .. } if *risk == Risk::default());
+            let default = |policy: &&Policy| matches!(policy, Policy::Evenkeel(floors) if floors.is_at_default_risk());
             assert_eq!(policies.iter().filter(default).count(), 1, "{loads}");
         }
         assert_eq!(Depth::of(3).told(3), None);

@@ -13,10 +13,10 @@ use crate::cli::forecast::replay::entrant::{Entrant, last_days};
 use crate::cli::forecast::replay::own::fitted;
 use crate::cli::forecast::replay::report::Series;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
+use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_core::scaling::worth::{PlainRun, Run, Worth, is_little, judge};
-use evenkeel_core::scaling::{Bounds, Risk};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::target::{
@@ -121,7 +121,7 @@ fn replay(
         // Today's HPA and the floors that are judged.
         let shown = match policy {
             Policy::Hpa { target } => target.get().total_cmp(&own).is_eq(),
-            Policy::Evenkeel { risk, .. } => risk == Risk::default(),
+            Policy::Evenkeel(floors) => floors.is_at_default_risk(),
         };
         let replayed = replay_one(&entrant, policy, global, drawn && shown);
         (policy, replayed)
@@ -248,13 +248,13 @@ fn verdict(replayed: &[(Policy, Replayed)]) -> Option<Worth> {
                 target: target.get(),
                 run: run(replayed),
             }),
-            Policy::Evenkeel { .. } => None,
+            Policy::Evenkeel(_) => None,
         });
     let plain: Vec<_> = plain.collect();
     let floors = replayed
         .iter()
         .find_map(|(policy, replayed)| match policy {
-            Policy::Evenkeel { risk, .. } if *risk == Risk::default() => Some(run(replayed)),
+            Policy::Evenkeel(floors) if floors.is_at_default_risk() => Some(run(replayed)),
             _ => None,
         })?;
     Some(judge(&plain, &floors))

@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let replayed = replay(args, &entrants, &weights, &Interrupt::listen()?);
     let mut each = entrants.iter().zip(&replayed);
     let partial = each
-        .any(|(entrant, done)| done.len() < Policy::frontier(&entrant.target, args.model).len());
+        .any(|(entrant, done)| done.len() < Policy::frontier(&entrant.target, args.floors()).len());
     let replay = Replay::of(&entrants, replayed, args.points, partial);
     for wanted in &args.output {
         match wanted {
@@ -66,7 +66,7 @@ fn replay(
     interrupt: &Interrupt,
 ) -> Vec<Vec<(Policy, Replayed)>> {
     let jobs = entrants.iter().flat_map(|entrant| {
-        let policies = Policy::frontier(&entrant.target, args.model);
+        let policies = Policy::frontier(&entrant.target, args.floors());
         policies.into_iter().map(move |policy| (entrant, policy))
     });
     let jobs: Vec<(&Entrant, Policy)> = jobs.collect();
@@ -109,7 +109,7 @@ fn replay(
         bar.finish();
     }
     let of = |entrant: &Entrant| {
-        let policies = Policy::frontier(&entrant.target, args.model);
+        let policies = Policy::frontier(&entrant.target, args.floors());
         policies.into_iter().zip(outcomes.by_ref()).collect()
     };
     entrants.iter().map(of).collect()

@@ -124,6 +124,23 @@ fn noise_follows_the_seed_and_a_peak_scales() {
 }
 
 #[test]
+fn floors_that_go_down_early_are_told_apart() {
+    let early = replay(
+        &["--model", "s-hpa", "--scale-down", "early", "-o", "json"],
+        &hills(),
+    );
+    let report = early.json();
+    for one in policies(&report["series"][0], "evenkeel") {
+        assert_eq!(one["scaleDown"], "early", "{one}");
+    }
+    for one in policies(&report["series"][0], "hpa") {
+        assert!(one.get("scaleDown").is_none(), "{one}");
+    }
+    replay(&["--scale-down", "never"], &hills())
+        .is_refused(2, &["--scale-down", "reactive or early"]);
+}
+
+#[test]
 fn people_get_tables_and_pictures_of_several_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -13,10 +13,9 @@ use jiff::SignedDuration;
 use super::responses::Responses;
 use super::scaled::{Scaled, ScaledRun};
 use crate::scenario::{Scenario, Workload};
-use crate::target::{FitFunctions, GRID, Policy, ReplayEvent, ReplayPoint};
+use crate::target::{FitFunctions, Floors, GRID, Policy, ReplayEvent, ReplayPoint};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::random::Random;
-use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
 
 /// Who scales the workloads that have an HPA.
@@ -58,10 +57,7 @@ impl Scaling {
 
     /// A workload under this way of scaling.
     fn run(self, scaled: &Scaled, fits: FitFunctions<'_>) -> ScaledRun {
-        let floors = |models| Policy::Evenkeel {
-            models,
-            risk: Risk::default(),
-        };
+        let floors = |models| Policy::Evenkeel(Floors::by(models));
         let plain = Policy::Hpa {
             target: scaled.share,
         };
@@ -92,10 +88,7 @@ pub fn observe_floors(
 ) -> bool {
     let scaled = Scaled::of(workload, scenario, Some(Random::new(seed)));
     let observed = scaled.map(|scaled| {
-        let policy = Policy::Evenkeel {
-            models: ModelSet::Auto,
-            risk: Risk::default(),
-        };
+        let policy = Policy::Evenkeel(Floors::by(ModelSet::Auto));
         scaled.observed(policy, fits, observe)
     });
     observed.is_some()

@@ -57,7 +57,7 @@ fn hills(ticks: u32) -> Series {
 fn floors(target: &Target, models: ModelSet, load: &Series, happens: Happens) -> (Vec<i32>, usize) {
     let share = target.capacity.target();
     let mut pods = ScaledPods::new(target, load, share, Start::Settled);
-    let mut forecaster = Forecaster::floors(target, models, Risk::default());
+    let mut forecaster = Forecaster::floors(target, Floors::by(models));
     let (mut floor, mut floors, mut estimated) = (target.bounds.min(), Vec::new(), 0);
     for (tick, passing) in (0..).zip(ticks(load, &mut |_| ())) {
         let Tick {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::knowledge::{self, DailyFit, Knowledge};
 use super::observed_replay::ReplayEvent;
 use super::past;
-use super::settings::{Expected, Forecasts, GRID, Target};
+use super::settings::{Expected, Floors, Forecasts, GRID, Target};
 use super::tick::{PortraitStep, TickDecision, TickObservation};
 use crate::portraits::Portraits;
 use evenkeel_core::forecast::{Distrust, ModelSet, Resolution, Series, Shared, Trust};
@@ -65,8 +65,12 @@ struct Tally {
 
 impl Forecaster {
     /// One that decides floors.
-    pub(super) fn floors(target: &Target, models: ModelSet, risk: Risk) -> Self {
-        Self::new(target, Some(models), policy(target, Mode::Floor, risk))
+    pub(super) fn floors(target: &Target, floors: Floors) -> Self {
+        let policy = Policy {
+            scale_down: floors.scale_down,
+            ..policy(target, Mode::Floor, floors.risk)
+        };
+        Self::new(target, Some(floors.models), policy)
     }
 
     /// One that decides counts by portraits, one of which may forecast.

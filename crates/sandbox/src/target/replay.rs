@@ -12,7 +12,7 @@ use super::observed_replay::{ObservedTick, ReplayEvent};
 use super::parts::Parts;
 use super::past;
 use super::portrayed::Portrayed;
-use super::settings::{GRID, Start, Target};
+use super::settings::{Floors, GRID, Start, Target};
 use super::side::{Passed, Side, Tick};
 use evenkeel_core::forecast::{ModelSet, Resolution, Series};
 use evenkeel_core::scaling::Risk;
@@ -36,7 +36,7 @@ pub enum Policy {
     /// An HPA alone, with this target.
     Hpa { target: Ratio },
     /// An HPA with the target's own, above Evenkeel's floors.
-    Evenkeel { models: ModelSet, risk: Risk },
+    Evenkeel(Floors),
 }
 
 /// A load with the time from which on it is judged.
@@ -99,9 +99,9 @@ pub struct Replayed {
 
 impl Policy {
     /// The policies of a frontier: the plain HPA at targets from the target's own down to two thirds of
-    /// it, in whole percentages, as those of an HPA are, and floors at several risks.
+    /// it, in whole percentages, as those of an HPA are, and `floors` at several risks.
     #[must_use]
-    pub fn frontier(target: &Target, models: ModelSet) -> Vec<Self> {
+    pub fn frontier(target: &Target, floors: Floors) -> Vec<Self> {
         let own = target.capacity.target();
         let lower = (1..TARGETS).map(|index| {
             let share = f64::from(index) / f64::from(TARGETS - 1);
@@ -116,7 +116,7 @@ impl Policy {
             .into_iter()
             .filter_map(|share| Ratio::share(share).ok());
         let plain = ratios.map(|target| Self::Hpa { target });
-        let floored = Risk::FRONTIER.map(|risk| Self::Evenkeel { models, risk });
+        let floored = Risk::FRONTIER.map(|risk| Self::Evenkeel(Floors { risk, ..floors }));
         plain.chain(floored).collect()
     }
 
@@ -124,7 +124,7 @@ impl Policy {
     const fn share(self, target: &Target) -> f64 {
         match self {
             Self::Hpa { target: share } => share.get(),
-            Self::Evenkeel { .. } => target.capacity.target(),
+            Self::Evenkeel(_) => target.capacity.target(),
         }
     }
 
@@ -138,10 +138,10 @@ impl Policy {
         knowledge: &Knowledge<'_>,
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> Option<Forecaster> {
-        let Self::Evenkeel { models, risk } = self else {
+        let Self::Evenkeel(floors) = self else {
             return None;
         };
-        let forecaster = Forecaster::floors(target, models, risk);
+        let forecaster = Forecaster::floors(target, floors);
         Some(load.taught(forecaster, running, knowledge, observe))
     }
 }

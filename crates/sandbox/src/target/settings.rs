@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 
 use crate::autoscaler::SYNC;
 use crate::timing::Timing;
-use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::forecast::{Accuracy, Interval, ModelSet, Series, Trust};
 use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::{Bounds, Risk, ScaleDown};
 use evenkeel_core::units::Resource;
 
 /// The distance of a load's values: one tick of the service and of an HPA.
@@ -46,6 +46,33 @@ impl Target {
         let asked = || first.map(|load| self.capacity.desired_for_sum(load));
         let count = self.initial.or_else(asked);
         self.bounds.clamp(count.unwrap_or(self.bounds.min())).max(1)
+    }
+}
+
+/// What decides floors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Floors {
+    pub models: ModelSet,
+    pub risk: Risk,
+    /// Whether the forecast may lower the floor before the load has fallen.
+    pub scale_down: ScaleDown,
+}
+
+impl Floors {
+    /// Floors by these models as a target has them that sets nothing else.
+    #[must_use]
+    pub fn by(models: ModelSet) -> Self {
+        Self {
+            models,
+            risk: Risk::default(),
+            scale_down: ScaleDown::default(),
+        }
+    }
+
+    /// True at the risk that a target has by default.
+    #[must_use]
+    pub fn is_at_default_risk(&self) -> bool {
+        self.risk == Risk::default()
     }
 }
 

@@ -11,7 +11,9 @@ use crate::cli::forecast::values::{
 };
 use crate::cli::forecast::workload::Workload;
 use evenkeel_core::forecast::ModelSet;
+use evenkeel_core::scaling::ScaleDown;
 use evenkeel_core::units::{Quantity, Ratio, Resource};
+use evenkeel_sandbox::target::Floors;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,6 +81,11 @@ pub(in crate::cli::forecast) struct Args {
     /// seasonal-naive alone
     #[arg(long, value_name = "NAME", value_parser = parse_followed, default_value_t)]
     pub(super) model: ModelSet,
+
+    /// When floors go down: reactive, after the load has fallen; early, as soon as the upper 95 % bound of the
+    /// forecast needs fewer replicas
+    #[arg(long, value_name = "WHEN", default_value = "reactive")]
+    pub(super) scale_down: ScaleDown,
 }
 
 #[derive(Debug, clap::Args)]
@@ -135,6 +142,14 @@ pub(super) struct Load {
 }
 
 impl Args {
+    /// What decides the floors, at the default risk.
+    pub(super) fn floors(&self) -> Floors {
+        Floors {
+            scale_down: self.scale_down,
+            ..Floors::by(self.model)
+        }
+    }
+
     /// The workload of a series whose samples have this distance.
     pub(super) fn workload(&self, step: SignedDuration) -> Workload {
         let Pods {

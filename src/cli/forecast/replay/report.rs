@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::entrant::Entrant;
 use crate::cli::forecast::report::base_unit;
-use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::{
     Comparison, Cost, CostRatios, Frontier, Place, mean_cost, mean_ratios,
 };
+use evenkeel_core::scaling::{Risk, ScaleDown};
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::{self, Policy, Replayed};
 
@@ -66,6 +66,9 @@ pub(in crate::cli) struct PolicyCost {
     /// The risk of floors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<f64>,
+    /// When floors go down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_down: Option<&'static str>,
     pub under_provisioned_seconds: f64,
     pub overloaded_seconds: f64,
     pub replica_hours: f64,
@@ -133,7 +136,7 @@ impl Series {
         let frontier = Frontier::new(plain.collect());
         let policies = replayed.into_iter().map(|(policy, replayed)| {
             let mut one = PolicyCost::of(policy, replayed.cost);
-            if let (Policy::Evenkeel { .. }, Some(frontier)) = (policy, &frontier) {
+            if let (Policy::Evenkeel(_), Some(frontier)) = (policy, &frontier) {
                 one.compare(frontier.compare(&replayed.cost));
             }
             one.points = with_points.then(|| replayed.points.iter().map(Point::of).collect());
@@ -198,14 +201,16 @@ impl Mean {
 
 impl PolicyCost {
     fn of(policy: Policy, cost: Cost) -> Self {
-        let (name, target, risk) = match policy {
+        let (name, target, floors) = match policy {
             Policy::Hpa { target } => ("hpa", Some(target.get()), None),
-            Policy::Evenkeel { models: _, risk } => ("evenkeel", None, Some(risk.get())),
+            Policy::Evenkeel(floors) => ("evenkeel", None, Some(floors)),
         };
+        let scale_down = floors.map(|floors| floors.scale_down);
         Self {
             policy: name,
             target,
-            risk,
+            risk: floors.map(|floors| floors.risk.get()),
+            scale_down: scale_down.map(ScaleDown::as_str),
             under_provisioned_seconds: cost.under_provisioned_seconds,
             overloaded_seconds: cost.overloaded_seconds,
             replica_hours: cost.replica_hours,

@@ -106,6 +106,9 @@ fn print_policies(policies: &[PolicyCost], to: &mut dyn Write, style: Style) -> 
     for one in policies {
         let name = match one.policy {
             "hpa" => format!("plain HPA at {}", one.label()),
+            _ if one.scale_down == Some("early") => {
+                format!("floors at risk {}, lowered early", one.label())
+            }
             _ => format!("floors at risk {}", one.label()),
         };
         let told = one.at_equal_replica_hours.map(Ratios::told);

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 use crate::timing::Timing;
 use evenkeel_core::forecast::{Minutes, Quantiles};
-use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::tracker::Learnt;
 use evenkeel_core::scaling::trial::{Trial, TrialPods};
+use evenkeel_core::scaling::{Bounds, ScaleDown};
 use evenkeel_core::units::Resource;
 
 const HOUR: i64 = 3_600;
@@ -53,8 +53,24 @@ fn plain(share: f64) -> Policy {
 }
 
 fn floored(models: ModelSet) -> Policy {
-    let risk = Risk::default();
-    Policy::Evenkeel { models, risk }
+    Policy::Evenkeel(Floors::by(models))
+}
+
+#[test]
+fn floors_that_go_down_early_cost_fewer_replica_hours_on_a_load_that_repeats() {
+    let judged = load(0, 40, 24 * HOUR);
+    let cost = |scale_down| {
+        let policy = Policy::Evenkeel(Floors {
+            scale_down,
+            ..Floors::by(ModelSet::SHpa)
+        });
+        replay(&target(), policy, &judged, &Knowledge::default(), false).cost
+    };
+    let (reactive, early) = (cost(ScaleDown::Reactive), cost(ScaleDown::Early));
+    assert!(
+        early.replica_hours < reactive.replica_hours,
+        "{early:?} {reactive:?}"
+    );
 }
 
 #[test]
@@ -175,10 +191,10 @@ fn a_frontier_has_whole_percentages_down_to_two_thirds_and_all_risks() {
             capacity,
             ..target()
         };
-        let policies = Policy::frontier(&target, ModelSet::Auto);
+        let policies = Policy::frontier(&target, Floors::by(ModelSet::Auto));
         let (plain, floored) = policies.split_at(policies.len() - 5);
         let risks = floored.iter().map(|policy| match policy {
-            Policy::Evenkeel { models, risk } if *models == ModelSet::Auto => *risk,
+            Policy::Evenkeel(floors) if floors.models == ModelSet::Auto => floors.risk,
             other => panic!("{other:?}"),
         });
         assert_eq!(risks.collect::<Vec<_>>(), Risk::FRONTIER);
