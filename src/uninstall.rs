@@ -21,6 +21,6 @@ pub use gather::{OnPods, gather, lapsed, marks};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
 pub use leader::{Election, Judgement};
 pub use place::{Misplaced, misplaced};
-pub use release::{FINALIZER, is_awaited, release};
+pub use release::{FINALIZER, ReleaseError, is_awaited, release, release_own_rights};
 pub use resize::put_resources_back;
 pub use restore::{restore, restore_all};

@@ -38,6 +38,7 @@ mod scenarios {
     pub(crate) mod leadership;
     pub(crate) mod metrics_provider;
     pub(crate) mod outage;
+    pub(crate) mod own_rights;
     pub(crate) mod placement;
     pub(crate) mod portrait_rules;
     pub(crate) mod preemption;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         scenarios::leadership::suite(),
         scenarios::metrics_provider::suite(),
         scenarios::outage::suite(),
+        scenarios::own_rights::suite(),
         scenarios::placement::suite(),
         scenarios::portrait_rules::suite(),
         scenarios::preemption::suite(),

@@ -18,6 +18,7 @@ mod whole {
     mod dev_cluster;
     mod node_lifecycle;
     mod record;
+    mod release;
     mod scaling_loop;
     mod signer;
     mod uninstall;

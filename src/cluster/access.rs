@@ -1,8 +1,7 @@
 //! The rights that Evenkeel needs at the Kubernetes API, as data.
 //!
 //! The manifests grant exactly this, and a test compares the two: a call that is not listed here
-//! is refused by the API server, and a right that no call needs is found. Reflectors list and
-//! watch, the writer patches; what is read one by one is read by its name.
+//! is refused by the API server, and a right that no call needs is found.
 
 mod right;
 
@@ -107,12 +106,10 @@ pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [Access
 
 /// The rights that are needed beside those of the watches.
 const FURTHER: &[Access<'static>] = &[
-    // The annotation that wakes refused Pods, taints of overloaded nodes, and the label that mirrors an
-    // opt-in.
+    // The annotation that wakes refused Pods, taints of overloaded nodes, and the label that mirrors an opt-in.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
-    // What is read anew before it is taken back at the end of an installation, and the rights that are held until
-    // it is.
+    // What is read anew before it is taken back at the end of an installation, and the rights that are held until then.
     everywhere(Kind::Node, &["get"]),
     everywhere(Kind::Namespace, &["get"]),
     everywhere(Kind::DaemonSet, &["get"]),
@@ -122,8 +119,9 @@ const FURTHER: &[Access<'static>] = &[
     held(Kind::ClusterRole, &["evenkeel-clean-up"]),
     held(Kind::ClusterRoleBinding, &["evenkeel-clean-up"]),
     held(Kind::ServiceAccount, &["evenkeel"]),
-    // Floors, and what is said of a target beside it; who else writes bounds is read when a floor
-    // is undone.
+    owning(Kind::ClusterRole, &["evenkeel-clean-up"]),
+    owning(Kind::ClusterRoleBinding, &["evenkeel-clean-up"]),
+    // Floors, and what is said of a target beside it; who else writes bounds is read when a floor is undone.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
     everywhere(Kind::ScaledObject, &["get", "patch"]),
     // The status of a workload without an HPA, and the replicas that a CronHPA asks for with the record
@@ -145,28 +143,20 @@ const FURTHER: &[Access<'static>] = &[
     // Resizes, the record of each, and what namespaces leave to their containers.
     needed(Need::InPlaceTuning, PATCH_PODS),
     RESIZE,
-    needed(Need::InPlaceTuning, everywhere(Kind::LimitRange, &["list"])),
-    needed(
-        Need::InPlaceTuning,
-        everywhere(Kind::ResourceQuota, &["list"]),
-    ),
-    needed(
-        Need::InPlaceTuning,
-        everywhere(Kind::VerticalPodAutoscaler, &["list"]),
-    ),
+    limiting(Kind::LimitRange),
+    limiting(Kind::ResourceQuota),
+    limiting(Kind::VerticalPodAutoscaler),
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
-    // What was made of CronHPAs.
+    // What was made of CronHPAs, ReplicaProfiles and IHPAs.
     part("status", everywhere(Kind::CronHpa, &["patch"])),
-    // What was made of ReplicaProfiles.
     part("status", everywhere(Kind::ReplicaProfile, &["patch"])),
+    part("status", everywhere(Kind::Ihpa, &["patch"])),
     // Those of IHPAs whose Pods wait out of traffic before they are deleted.
     needed(
         Need::ReplicaProfiles,
         everywhere(Kind::ReplicaProfile, &["create", "patch", "delete"]),
     ),
-    // What was made of IHPAs.
-    part("status", everywhere(Kind::Ihpa, &["patch"])),
     // The portraits that others make for an autoscaler, where they are missing.
     everywhere(Kind::HorizontalPortrait, &["create", "patch"]),
     // The jobs that make portraits, for whom, what they leave, and what is read of that.
@@ -294,7 +284,20 @@ const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> 
 const fn held(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
     Access {
         names,
-        ..everywhere(kind, &["get", "patch"])
+        ..everywhere(kind, &["get", "patch", "delete"])
+    }
+}
+
+/// What limits resizes.
+const fn limiting(kind: Kind) -> Access<'static> {
+    needed(Need::InPlaceTuning, everywhere(kind, &["list"]))
+}
+
+/// What waits for a dependent, by the words of `OwnerReferencesPermissionEnforcement`.
+const fn owning(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
+    Access {
+        names,
+        ..part("finalizers", everywhere(kind, &["update"]))
     }
 }
 

@@ -19,6 +19,9 @@ use evenkeel_kubernetes::scaled_kind::ScaledKind;
 const LOOK: Duration = Duration::from_secs(3);
 /// The longest that a look takes.
 const LIMIT: Duration = Duration::from_secs(2);
+/// The pause in which the garbage collector has seen what was written on the rights. Two are needed, and the token is
+/// believed for one minute in all.
+const PAUSE: Duration = Duration::from_secs(3);
 /// The pause before what could not be taken back is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -93,7 +96,7 @@ impl Removal {
                 return Err(format!("{} {place}/{name}: {error}", mark.object.kind));
             }
         }
-        let released = uninstall::release(&self.client, &self.namespace).await;
+        let released = uninstall::release_own_rights(&self.client, &self.namespace, PAUSE).await;
         released.map_err(|error| error.to_string())
     }
 }

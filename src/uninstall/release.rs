@@ -1,9 +1,14 @@
 //! The finalizer by which the rights to put back outlive `kubectl delete -k`: it stands on a ClusterRole, its
 //! binding, and the ServiceAccount of the replicas, and goes once nothing is left to put back.
+//!
+//! A replica has its rights by these three objects alone, so it must not lose one of them before its last request.
+//! Therefore role and binding become owners of the account, and are deleted in the foreground: they wait for it. The
+//! last request lets the account go, and the garbage collector of the cluster then lets role and binding go.
 
-use futures::FutureExt as _;
-use futures::future::join_all;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -12,12 +17,37 @@ use evenkeel_kubernetes::managed_fields::MANAGER;
 
 /// The finalizer.
 pub const FINALIZER: &str = "evenkeel.dev/clean-up";
+/// The finalizer of an owner that is deleted in the foreground. The garbage collector takes it away once no dependent
+/// that blocks the deletion is left.
+const FOREGROUND: &str = "foregroundDeletion";
 /// The ClusterRole, and the binding of it.
 const RIGHTS: &str = "evenkeel-clean-up";
 /// The ServiceAccount of the replicas.
 const ACCOUNT: &str = "evenkeel";
-/// The number of attempts, each lost to somebody who was faster.
-const TRIES: usize = 5;
+/// The number of looks, each followed by one step.
+const TRIES: usize = 8;
+
+/// Why something is held still.
+#[derive(Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// The API server refuses a step, or does not answer.
+    #[error(transparent)]
+    Refused(#[from] kube::Error),
+    /// Only a part of it is being deleted.
+    #[error("{} {name} is not being deleted", kind.as_str())]
+    NotDeleted {
+        /// The kind of the object.
+        kind: Kind,
+        /// Its name.
+        name: &'static str,
+    },
+    /// No look found the objects as they have to be.
+    #[error(
+        "ClusterRole, ClusterRoleBinding or ServiceAccount changed in between, or the API server does not collect \
+         garbage"
+    )]
+    Unsettled,
+}
 
 /// True where the installation is being deleted, and waits for what Evenkeel wrote to be taken back.
 ///
@@ -27,82 +57,184 @@ pub async fn is_awaited(client: &Client) -> kube::Result<bool> {
     let binding = Kind::ClusterRoleBinding.api_resource();
     let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &binding);
     let found = bindings.get_opt(RIGHTS).await?;
-    Ok(found.is_some_and(|found| {
-        found.metadata.deletion_timestamp.is_some() && without(&found).is_some()
-    }))
+    // It waits for our finalizer, or for the account that another replica could not let go any more.
+    Ok(found.is_some_and(|found| found.metadata.deletion_timestamp.is_some()))
 }
 
-/// Lets everything go that the finalizer holds.
+/// Takes the finalizer away in the name of an administrator, whose rights do not hang on it.
 ///
 /// # Errors
 /// Something is held still.
-pub async fn release(client: &Client, namespace: &str) -> kube::Result<()> {
-    let of_cluster = |kind: Kind| {
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
-        (api, RIGHTS)
-    };
-    let accounts = Kind::ServiceAccount.api_resource();
-    let accounts: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &accounts);
-    let held = [
-        of_cluster(Kind::ClusterRole),
-        of_cluster(Kind::ClusterRoleBinding),
-        (accounts, ACCOUNT),
-    ];
-    let mut last = None;
+pub async fn release(client: &Client, namespace: &str) -> Result<(), ReleaseError> {
     for _ in 0..TRIES {
-        let looks: Vec<_> = held
-            .iter()
-            .map(|(api, name)| api.get_opt(name).boxed())
-            .collect();
-        let found = join_all(looks).await;
-        let mut patches = Vec::new();
-        for ((api, name), found) in held.iter().zip(found) {
-            let change = found?.as_ref().and_then(without);
-            patches.extend(change.map(|change| (api, *name, change)));
-        }
-        if patches.is_empty() {
+        let objects = look(client, namespace).await?;
+        if let_go(&objects).await? {
             return Ok(());
         }
-        // At once: whoever asks by these rights has none of them any more after the first.
+    }
+    Err(ReleaseError::Unsettled)
+}
+
+/// Takes the finalizer away by the rights that it holds. The garbage collector sees within `pause` what is written.
+/// Any of the steps may have been made before, by another replica too.
+///
+/// # Errors
+/// Something is held still.
+pub async fn release_own_rights(
+    client: &Client,
+    namespace: &str,
+    pause: Duration,
+) -> Result<(), ReleaseError> {
+    let mut was_blocked = false;
+    for _ in 0..TRIES {
+        let objects = look(client, namespace).await?;
+        if let Some(one) = objects
+            .iter()
+            .find(|one| one.is_held() && !one.is_deleted())
+        {
+            let &HeldObject { kind, name, .. } = one;
+            return Err(ReleaseError::NotDeleted { kind, name });
+        }
+        let [rights @ .., account] = &objects;
+        let unblocked = rights
+            .iter()
+            .filter(|one| one.is_held() && !one.carries(FOREGROUND));
+        let unblocked: Vec<_> = unblocked.collect();
+        let owners = missing_owners(account, rights);
+        // Without an account nothing could block.
+        if !account.is_held() || (was_blocked && owners.is_none() && unblocked.is_empty()) {
+            if let_go(&objects).await? {
+                return Ok(());
+            }
+        } else if let Some(owners) = owners {
+            account.patch(json!({"ownerReferences": owners})).await?;
+        } else {
+            for one in &unblocked {
+                one.delete_in_foreground().await?;
+            }
+            // Where the garbage collector has not seen the owners, the finalizer is gone at the next look.
+            was_blocked = true;
+        }
+        tokio::time::sleep(pause).await;
+    }
+    Err(ReleaseError::Unsettled)
+}
+
+/// One of the objects that the finalizer holds, as it was when it was looked at.
+struct HeldObject {
+    kind: Kind,
+    name: &'static str,
+    api: Api<DynamicObject>,
+    seen: Option<DynamicObject>,
+}
+
+/// The ClusterRole, its binding and the ServiceAccount.
+async fn look(client: &Client, namespace: &str) -> kube::Result<[HeldObject; 3]> {
+    let rights = |kind: Kind| {
+        let api = Api::all_with(client.clone(), &kind.api_resource());
+        HeldObject::look(kind, RIGHTS, api)
+    };
+    let kind = Kind::ServiceAccount;
+    let accounts = Api::namespaced_with(client.clone(), namespace, &kind.api_resource());
+    Ok([
+        rights(Kind::ClusterRole).await?,
+        rights(Kind::ClusterRoleBinding).await?,
+        HeldObject::look(kind, ACCOUNT, accounts).await?,
+    ])
+}
+
+/// Takes the finalizer from one object after the other, from the account last. False where one has changed.
+async fn let_go(objects: &[HeldObject; 3]) -> kube::Result<bool> {
+    for one in objects.iter().filter(|one| one.is_held()) {
+        let left = one.finalizers().iter().filter(|left| *left != FINALIZER);
+        let left: Vec<_> = left.collect();
+        if !one.patch(json!({"finalizers": left})).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The owners of the account with those of its rights that do not wait for it yet; `None` where all do.
+fn missing_owners(account: &HeldObject, rights: &[HeldObject]) -> Option<Vec<OwnerReference>> {
+    let seen = account.seen.as_ref()?;
+    let owners = seen.metadata.owner_references.clone().unwrap_or_default();
+    let wanted = rights.iter().filter(|one| one.is_held());
+    let wanted = wanted.filter_map(HeldObject::as_owner);
+    let missing: Vec<_> = wanted.filter(|owner| !owners.contains(owner)).collect();
+    (!missing.is_empty()).then(|| [owners, missing].concat())
+}
+
+impl HeldObject {
+    async fn look(kind: Kind, name: &'static str, api: Api<DynamicObject>) -> kube::Result<Self> {
+        let seen = api.get_opt(name).await?;
+        Ok(Self {
+            kind,
+            name,
+            api,
+            seen,
+        })
+    }
+
+    fn finalizers(&self) -> &[String] {
+        let seen = self.seen.as_ref();
+        let finalizers = seen.and_then(|seen| seen.metadata.finalizers.as_deref());
+        finalizers.unwrap_or_default()
+    }
+
+    fn carries(&self, finalizer: &str) -> bool {
+        self.finalizers().iter().any(|one| one == finalizer)
+    }
+
+    fn is_held(&self) -> bool {
+        self.carries(FINALIZER)
+    }
+
+    fn is_deleted(&self) -> bool {
+        let seen = self.seen.as_ref();
+        seen.is_some_and(|seen| seen.metadata.deletion_timestamp.is_some())
+    }
+
+    fn as_owner(&self) -> Option<OwnerReference> {
+        Some(OwnerReference {
+            api_version: self.kind.api_version(),
+            kind: self.kind.as_str().to_owned(),
+            name: self.name.to_owned(),
+            uid: self.seen.as_ref()?.metadata.uid.clone()?,
+            block_owner_deletion: Some(true),
+            controller: None,
+        })
+    }
+
+    /// Changes metadata. False where it has changed since the look; what is gone needs no change.
+    async fn patch(&self, mut metadata: Value) -> kube::Result<bool> {
+        let seen = self.seen.as_ref();
+        metadata["resourceVersion"] =
+            json!(seen.and_then(|seen| seen.metadata.resource_version.as_ref()));
         let params = PatchParams {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let sent: Vec<_> = patches
-            .iter()
-            .map(|(api, name, change)| take_away(api, name, &params, change).boxed())
-            .collect();
-        for answer in join_all(sent).await {
-            match answer {
-                Ok(()) => {}
-                Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => {
-                    last = Some(kube::Error::Api(status));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        if last.take().is_none() {
-            return Ok(());
-        }
+        let change = Patch::Merge(json!({"metadata": metadata}));
+        is_done(self.api.patch(self.name, &params, &change).await)
     }
-    last.map_or(Ok(()), Err)
+
+    /// Makes an object that is being deleted wait for its dependents too. No update can: it may add no finalizer then.
+    async fn delete_in_foreground(&self) -> kube::Result<bool> {
+        let seen = self.seen.as_ref();
+        let params = DeleteParams::foreground().preconditions(Preconditions {
+            uid: seen.and_then(|seen| seen.metadata.uid.clone()),
+            resource_version: None,
+        });
+        is_done(self.api.delete(self.name, &params).await)
+    }
 }
 
-async fn take_away(
-    api: &Api<DynamicObject>,
-    name: &str,
-    params: &PatchParams,
-    change: &Value,
-) -> kube::Result<()> {
-    let change = Patch::Merge(change);
-    api.patch(name, params, &change).await.map(drop)
-}
-
-/// The change that takes the finalizer away; `None` where it is not there.
-fn without(object: &DynamicObject) -> Option<Value> {
-    let found = object.metadata.finalizers.as_deref().unwrap_or_default();
-    let left: Vec<_> = found.iter().filter(|one| *one != FINALIZER).collect();
-    (left.len() < found.len()).then(|| {
-        json!({"metadata": {"finalizers": left, "resourceVersion": object.metadata.resource_version}})
-    })
+/// False for an answer that another was faster.
+fn is_done<T>(answer: kube::Result<T>) -> kube::Result<bool> {
+    match answer {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
+        answer => answer.map(|_| true),
+    }
 }

@@ -153,8 +153,7 @@ fn file(right: &Right) -> &'static str {
         "deploy/components/external-checks/rbac.yaml"
     } else if right.for_second_scheduler {
         "deploy/components/second-scheduler/rbac.yaml"
-    } else if ["clusterroles", "clusterrolebindings", "serviceaccounts"].contains(&&*right.resource)
-    {
+    } else if right.group == Kind::ClusterRole.group() || right.resource == "serviceaccounts" {
         "deploy/base/clean-up.yaml"
     } else {
         "deploy/base/rbac.yaml"

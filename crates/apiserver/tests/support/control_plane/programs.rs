@@ -98,6 +98,8 @@ impl Launch<'_> {
                 format!("--service-account-signing-key-file={}", self.path("sa.key")),
                 "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
                 "--authorization-mode=Node,RBAC".to_owned(),
+                // As in OpenShift.
+                "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
                 // The aggregation layer.
                 format!(
                     "--requestheader-client-ca-file={}",
