@@ -32,6 +32,19 @@ pub struct PodExplanation {
     pub now: Explanation,
 }
 
+impl PodExplanation {
+    /// The reason why the Pod went to `node`, by the last answers that kube-scheduler was given; `None` where
+    /// their terms are not kept.
+    pub fn reason(&self, node: &str) -> Option<String> {
+        // An answer to prioritize from before the last filter is of an earlier attempt.
+        let filtered = self.last_filter.as_ref().map(|past| past.at);
+        let ranked = self.last_prioritize.as_ref();
+        let ranked = ranked.filter(|past| Some(past.at) >= filtered);
+        let terms = |past: Option<&PastVerdict>| past?.terms.as_ref()?.reason(node);
+        terms(ranked).or_else(|| terms(self.last_filter.as_ref()))
+    }
+}
+
 /// The cost of a Pod's deletion.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeletionCost {

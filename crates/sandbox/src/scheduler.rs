@@ -321,8 +321,7 @@ async fn rank(
     choice: f64,
 ) -> Option<Placed> {
     let names: Vec<&str> = candidates.iter().map(|node| &*node.name).collect();
-    let in_tree = scores(request, candidates);
-    let mut total = in_tree.clone();
+    let mut total = scores(request, candidates);
     let mut given: Option<Vec<(i64, i64)>> = None;
     // With one node left there is nothing to rank.
     if names.len() > 1 {
@@ -336,14 +335,13 @@ async fn rank(
     }
     let chosen = best(&total, choice)?;
     let given = given.and_then(|scores| scores.get(chosen).copied());
-    let in_tree = in_tree[chosen];
     Some(Placed {
         node: names[chosen].to_owned(),
         score: given.map(|(score, _)| score),
         why: match given {
-            Some((score, weight)) => format!("in-tree {in_tree} + {score} x {weight}"),
+            Some((score, _)) => format!("score {score} of 10 by the extender"),
             None if names.len() == 1 => "the only node that takes it".to_owned(),
-            None => format!("in-tree {in_tree}"),
+            None => "kube-scheduler's own preference".to_owned(),
         },
     })
 }

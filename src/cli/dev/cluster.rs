@@ -16,6 +16,7 @@ mod installation;
 mod observe;
 mod options;
 mod readiness;
+mod reasons;
 mod scheduling;
 mod service;
 mod service_events;
@@ -179,7 +180,9 @@ impl Cluster {
         let controllers = clients::named(&self.config, "kube-controller-manager")?;
         let (timeline, events) = (&self.timeline, self.events.of_cluster());
         controllers::start(&controllers, &stores, timeline, &events, &mut self.tasks);
-        let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
+        let (client, mut parts) = self.part("kube-scheduler", "default-scheduler")?;
+        let dashboard = self.addresses.dashboard;
+        parts.events = reasons::asked(dashboard, self.events.clone(), &mut self.tasks);
         let recorder = parts.recorder.clone();
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
         let setup = scheduler.setup_slot();

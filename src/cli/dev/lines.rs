@@ -111,10 +111,13 @@ fn told(event: &Event) -> (&'static str, String) {
             ("classified", format!("{pod}: profile {profile}, {source}"))
         }
         Event::PodPlaced {
-            pod, node, profile, ..
+            pod,
+            node,
+            profile,
+            why,
+            ..
         } => {
             let profile = profile.as_deref().unwrap_or("no profile");
-            let why = why(event);
             ("placed", format!("{pod} ({profile}) on {node}: {why}"))
         }
         Event::PodRefused { pod, message } => ("refused", format!("{pod}: {message}")),
@@ -204,18 +207,6 @@ fn target(target: &TargetStatus) -> String {
     let known: Vec<String> = parts.into_iter().flatten().collect();
     format!("{name} {}", known.join(", "))
 }
-/// Reason for a Pod's node.
-pub(super) fn why(event: &Event) -> String {
-    match event {
-        Event::PodPlaced {
-            score: Some(score),
-            why,
-            ..
-        } => format!("score {score}, {why}"),
-        Event::PodPlaced { why, .. } => format!("not scored, {why}"),
-        _ => String::new(),
-    }
-}
 
 /// The fullest node of each resource, and workloads with requests.
 fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
@@ -261,7 +252,7 @@ mod tests {
                 node: "large-1".to_owned(),
                 profile: Some("network".to_owned()),
                 score: Some(9),
-                why: "in-tree 481 + 9 x 50".to_owned(),
+                why: "most even: network 43 % here, 61 % elsewhere".to_owned(),
             },
             Event::PodRefused {
                 pod: pod(),
@@ -317,7 +308,7 @@ mod tests {
             ),
             (
                 1,
-                "placed      shop/web-0 (network) on large-1: score 9, in-tree 481",
+                "placed      shop/web-0 (network) on large-1: most even: network 43 % here",
             ),
             (2, "refused     shop/web-0: 0/6 nodes are available"),
             (

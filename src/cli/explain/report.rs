@@ -79,7 +79,9 @@ impl Explained<'_> {
             writeln!(to, "{}", answered(past))?;
         }
         if let Some(Notice { at, node }) = last_notice {
-            writeln!(to, "{at:.0}  kube-scheduler chose {node}.")?;
+            let why = explained.reason(node);
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            writeln!(to, "{at:.0}  kube-scheduler chose {node}{why}.")?;
         }
         let terms = |past: &Option<PastVerdict>| past.as_ref()?.terms.clone();
         let shown = terms(last_prioritize).or_else(|| terms(last_filter));

@@ -81,7 +81,7 @@ fn cpu() -> LoadStatus {
         waits_for: None,
         trust: Some(ForecastTrust {
             trusted: true,
-            reason: "trusted (0.41 of naive)".to_owned(),
+            reason: "trusted (error 0.41 of naive)".to_owned(),
             ratio: Some(0.41),
             coverage: Some(0.8),
         }),
@@ -187,7 +187,7 @@ fn a_running_service_tells_its_past_and_the_plain_hpa_is_simulated() {
             Value::from("s-hpa")
         ]
     );
-    assert_eq!(report["forecast"]["trust"], "trusted (0.41 of naive)");
+    assert_eq!(report["forecast"]["trust"], "trusted (error 0.41 of naive)");
     let points = report["points"].as_array().unwrap();
     // Five more steps have a forecast and nothing else yet.
     assert_eq!(points.len(), 115);

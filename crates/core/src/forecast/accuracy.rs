@@ -312,13 +312,19 @@ mod tests {
                 "Unproven",
                 "not trusted (19 of 20 forecasts scored)",
             ),
-            (22, 1.66, 2.0, "BetterThanNaive", "trusted (0.83 of naive)"),
+            (
+                22,
+                1.66,
+                2.0,
+                "BetterThanNaive",
+                "trusted (error 0.83 of naive)",
+            ),
             (
                 22,
                 2.0,
                 9.0,
                 "NotBetterThanNaive",
-                "not trusted (1.00 of naive)",
+                "not trusted (error 1.00 of naive)",
             ),
             (
                 22,
@@ -344,17 +350,17 @@ mod tests {
             coverage95: 1.0,
         };
         for (ratio, coverage, earned, kept, text) in [
-            (0.94, 0.9, true, true, "trusted (0.94 of naive)"),
+            (0.94, 0.9, true, true, "trusted (error 0.94 of naive)"),
             (
                 0.96,
                 0.9,
                 false,
                 true,
-                "not trusted (0.96 of naive; trust begins below 0.95)",
+                "not trusted (error 0.96 of naive; trust begins below 0.95)",
             ),
-            (1.04, 0.9, false, true, "not trusted (1.04 of naive)"),
-            (1.06, 0.9, false, false, "not trusted (1.06 of naive)"),
-            (0.5, 0.64, true, true, "trusted (0.50 of naive)"),
+            (1.04, 0.9, false, true, "not trusted (error 1.04 of naive)"),
+            (1.06, 0.9, false, false, "not trusted (error 1.06 of naive)"),
+            (0.5, 0.64, true, true, "trusted (error 0.50 of naive)"),
             (
                 0.5,
                 0.62,

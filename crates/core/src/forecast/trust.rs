@@ -164,12 +164,12 @@ impl Trust {
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Trusted { ratio, rival } => write!(f, "trusted ({ratio:.2} of {rival})"),
+            Self::Trusted { ratio, rival } => write!(f, "trusted (error {ratio:.2} of {rival})"),
             Self::Untrusted(Distrust::Unproven { scored }) => {
                 write!(f, "not trusted ({scored} of {MIN_SCORED} forecasts scored)")
             }
             Self::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) }) => {
-                write!(f, "not trusted ({ratio:.2} of naive")?;
+                write!(f, "not trusted (error {ratio:.2} of naive")?;
                 if ratio < MAX_RATIO {
                     write!(f, "; trust begins below {:.2}", most_ratio(false))?;
                 }
@@ -179,7 +179,7 @@ impl fmt::Display for Trust {
                 f.write_str("not trusted (the naive forecast is exact)")
             }
             Self::Untrusted(Distrust::DoesNotPay { ratio, rival }) => match ratio {
-                Some(ratio) => write!(f, "not trusted ({ratio:.2} of {rival})"),
+                Some(ratio) => write!(f, "not trusted (error {ratio:.2} of {rival})"),
                 None => write!(f, "not trusted ({rival} is exact)"),
             },
             Self::Untrusted(Distrust::CostMore) => f.write_str(

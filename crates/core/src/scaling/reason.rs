@@ -1,5 +1,4 @@
-//! The reason of a decision in words: the load, the count that it asks for, and the count that is
-//! left of it.
+//! The reason of a decision in words: the count, the rule that limits it, and the load that asks for it.
 
 use std::fmt;
 
@@ -25,7 +24,7 @@ pub(super) fn idle(mode: Mode) -> String {
     }
 }
 
-/// The first part of the sentence: what prediction asks for and why, or why it asks for nothing.
+/// The last part of the sentence: what prediction asks for and why, or why it asks for nothing.
 pub(super) struct Because<'a> {
     pub(super) policy: &'a Policy,
     pub(super) input: &'a DecisionInput<'a>,
@@ -77,14 +76,17 @@ impl fmt::Display for Because<'_> {
 
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.because.fmt(f)?;
-        if let Some(Floor { replicas, until }) = self.adopted {
-            write!(f, ", floor {replicas} taken over until {until:.0}")?;
-        }
-        write!(f, ": {}", self.change)?;
+        self.change.fmt(f)?;
         match self.limited_by {
-            Some(LimitedBy::MissingData | LimitedBy::EstimatedLoad) | None => Ok(()),
-            Some(limit) => write!(f, ", limited by {limit}"),
+            Some(LimitedBy::MissingData | LimitedBy::EstimatedLoad) | None => {}
+            Some(limit) => write!(f, ", limited by {limit}")?,
+        }
+        write!(f, ": {}", self.because)?;
+        match self.adopted {
+            Some(Floor { replicas, until }) => {
+                write!(f, ", floor {replicas} taken over until {until:.0}")
+            }
+            None => Ok(()),
         }
     }
 }
@@ -106,6 +108,8 @@ impl Because<'_> {
         if let Some(used) = load.fresh(now, self.policy.max_age) {
             write!(f, " against {} now", unit.number(used))?;
         }
+        let each = load.capacity.request() * load.capacity.target();
+        write!(f, ", each Pod carries {}", unit.number(each))?;
         match load.prediction {
             Some(prediction) => write!(f, ", {} {}", forecast.model, prediction.trust),
             None => write!(f, ", {}", forecast.model),

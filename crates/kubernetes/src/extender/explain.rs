@@ -4,6 +4,7 @@
 //! beside what they say, so that what it shows is what was answered.
 
 mod node;
+mod reason;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

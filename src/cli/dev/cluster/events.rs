@@ -53,7 +53,7 @@ pub enum Event {
         profile: Option<String>,
         /// The extender's score of the node, 0 to 10; `None` where it was not asked.
         score: Option<i64>,
-        /// The in-tree sum and what the extender added to it.
+        /// The reason in words.
         why: String,
     },
     /// No node takes a Pod.
@@ -202,7 +202,7 @@ impl Events {
         let _ = self.0.send(TimedEvent { at, event });
     }
 
-    /// Passes the events of the simulated cluster on.
+    /// Passes the events of the simulated cluster on as they are.
     pub(super) fn of_cluster(&self) -> sandbox::Events {
         let events = self.clone();
         sandbox::Events::new(move |at, event: sandbox::Event| events.tell(at, event.into()))
@@ -228,14 +228,14 @@ mod tests {
                 node: "large-1".to_owned(),
                 profile: Some("network".to_owned()),
                 score: Some(9),
-                why: "in-tree 481 + 9 x 50".to_owned(),
+                why: "most even: network 43 % here, 61 % elsewhere".to_owned(),
             },
         };
         assert_eq!(
             serde_json::to_value(&happened).unwrap(),
             serde_json::json!({
                 "at": 1.5, "event": "podPlaced", "pod": "shop/web-0", "node": "large-1",
-                "profile": "network", "score": 9, "why": "in-tree 481 + 9 x 50",
+                "profile": "network", "score": 9, "why": "most even: network 43 % here, 61 % elsewhere",
             })
         );
     }

@@ -4,7 +4,6 @@ use super::size::WIDTH;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::TimedEvent;
-use crate::cli::dev::lines::why;
 use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
 
@@ -83,7 +82,7 @@ struct Line {
 /// The line of an event; `None` for events that have no line of their own.
 fn line(event: &Event) -> Option<Line> {
     let (name, tone, text) = match event {
-        Event::PodPlaced { pod, .. } => (pod.to_string(), Tone::Plain, why(event)),
+        Event::PodPlaced { pod, why, .. } => (pod.to_string(), Tone::Plain, why.clone()),
         Event::PodRefused { pod, message } => {
             (pod.to_string(), Tone::Alarm, format!("refused  {message}"))
         }

@@ -64,7 +64,7 @@ fn placed(pod: &str, node: &str, profile: &str, score: Option<i64>) -> Event {
         node: node.to_owned(),
         profile: Some(profile.to_owned()),
         score,
-        why: "in-tree 481 + 9 x 50".to_owned(),
+        why: "most even: network 43 % here, 61 % elsewhere".to_owned(),
     }
 }
 
@@ -252,7 +252,7 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
     let said = Event::ServiceEvent {
         regarding: "HorizontalPodAutoscaler shop/web".to_owned(),
         reason: "FloorRaised".to_owned(),
-        note: "forecast 3.3 cores in 60 s against 2.1 now: floor 4 -> 6".to_owned(),
+        note: "floor 4 -> 6: forecast 3.3 cores in 60 s against 2.1 now".to_owned(),
         warning: false,
     };
     take(&mut model, 2301, said);

@@ -146,20 +146,20 @@ impl Tick<'_> {
             from: self.input.current,
             to: staged.counts.online,
         };
-        let mut reason = match &merged.asked {
-            None => "no portrait has a value".to_owned(),
-            Some(asked) => format!("{} asks for {}", asked.provider, asked.replicas),
-        };
-        if !because.is_empty() {
-            reason = format!("{reason} ({because})");
-        }
-        reason = format!("{reason}: {change}");
+        let mut reason = change.to_string();
         if staged.counts.online != target.replicas {
             reason = format!("{reason} of {}", target.replicas);
         }
         match limited_by {
             Some(LimitedBy::MissingData) | None => {}
             Some(limit) => reason = format!("{reason}, limited by {limit}"),
+        }
+        reason = match &merged.asked {
+            None => format!("{reason}: no portrait has a value"),
+            Some(asked) => format!("{reason}: {} asks for {}", asked.provider, asked.replicas),
+        };
+        if !because.is_empty() {
+            reason = format!("{reason} ({because})");
         }
         Decision {
             replicas: staged.counts.online,

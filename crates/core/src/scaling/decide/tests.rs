@@ -188,8 +188,8 @@ fn a_floor_rises_ahead_of_the_load_and_says_why() {
     let (decision, state) = told.decide(&policy, State::default());
     assert_eq!(
         decision.reason,
-        "forecast 9.8 cores in 75 s against 4.1 now, s-hpa trusted (0.83 of naive): \
-         floor 4 -> 6, limited by scaleUp policy Pods=2/15s"
+        "floor 4 -> 6, limited by scaleUp policy Pods=2/15s: forecast 9.8 cores in 75 s against 4.1 now, \
+         each Pod carries 1.2, s-hpa trusted (error 0.83 of naive)"
     );
     assert_eq!(decision.replicas, 6);
     let by = decision.limited_by.unwrap();
@@ -197,8 +197,8 @@ fn a_floor_rises_ahead_of_the_load_and_says_why() {
     let followed = Told::new(15, 6, 4100.0, 9800.0).decide(&policy, state).0;
     assert_eq!(
         followed.reason,
-        "forecast 9.8 cores in 60 s against 4.1 now, s-hpa trusted (0.83 of naive): \
-         floor stays 6, limited by scaleUp policy Pods=2/15s"
+        "floor stays 6, limited by scaleUp policy Pods=2/15s: forecast 9.8 cores in 60 s against 4.1 now, \
+         each Pod carries 1.2, s-hpa trusted (error 0.83 of naive)"
     );
 }
 
@@ -246,8 +246,8 @@ fn a_forecast_stands_for_one_horizon_and_d_hpa_watches_meanwhile() {
         (watched.replicas, watched.reason.as_str()),
         (
             10,
-            "cpu rose 95 % to 89 % of its request, d-hpa target 40 %: replicas 6 -> 10, \
-             limited by maxReplicas 10"
+            "replicas 6 -> 10, limited by maxReplicas 10: cpu rose 95 % to 89 % of its request, \
+             d-hpa target 40 %"
         )
     );
     later.second = 75;
@@ -265,12 +265,12 @@ fn what_is_not_trusted_or_too_short_is_not_heard() {
         (
             DISTRUSTED,
             30,
-            "s-hpa not trusted (1.62 of naive): floor stays 4",
+            "floor stays 4: s-hpa not trusted (error 1.62 of naive)",
         ),
         (
             TRUSTED,
             19,
-            "nothing to add to the HPA's own rule: floor stays 4",
+            "floor stays 4: nothing to add to the HPA's own rule",
         ),
     ] {
         let mut told = Told::new(0, 4, 4100.0, 30_000.0);
@@ -300,7 +300,7 @@ fn a_forecast_that_loses_its_trust_stops_to_stand_and_its_floor_waits_for_the_wi
     ] {
         told.second = second;
         let (decision, next) = told.decide(&policy(), state);
-        let expected = format!("s-hpa not trusted (1.62 of naive): {reason}");
+        let expected = format!("{reason}: s-hpa not trusted (error 1.62 of naive)");
         assert_eq!(decision.reason, expected, "{second}");
         assert_eq!(next.active_forecast, None);
         state = next;
@@ -429,7 +429,7 @@ fn stale_data_keeps_the_floor_until_its_horizon_and_its_window_are_over() {
         let (decision, _) = told.decide(&policy, state);
         assert_eq!(
             decision.reason,
-            "no fresh measurement of the load (the newest is 500 s old): floor stays 4"
+            "floor stays 4: no fresh measurement of the load (the newest is 500 s old)"
         );
     }
 }
@@ -496,7 +496,7 @@ fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
     assert_eq!((decision.replicas, next.floor), (4, None), "it raises none");
     assert_eq!(
         decision.reason,
-        "the load is estimated at 9000000 cores while Pods that carry it settle: floor stays 4"
+        "floor stays 4: the load is estimated at 9000000 cores while Pods that carry it settle"
     );
 }
 

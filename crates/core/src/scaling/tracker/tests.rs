@@ -285,7 +285,7 @@ fn a_model_that_lacks_history_says_when_it_will_not() {
     let report = run.tick(9);
     assert_eq!(
         report.decision.reason,
-        "too little history, s-hpa ready in 3 min: floor stays 2"
+        "floor stays 2: too little history, s-hpa ready in 3 min"
     );
     let lacking: Vec<_> = report.loads[0]
         .lacking
@@ -554,7 +554,7 @@ fn a_new_process_keeps_the_floor_until_it_knows_better() {
         );
         let reason = &report.decision.reason;
         assert!(
-            reason.ends_with("floor 9 taken over until 2027-01-15T08:05:00Z: floor stays 9"),
+            reason.ends_with(", floor 9 taken over until 2027-01-15T08:05:00Z"),
             "{reason}"
         );
     }

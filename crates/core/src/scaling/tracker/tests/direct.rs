@@ -347,12 +347,12 @@ fn a_count_that_is_set_is_told_once_it_is_seen_with_its_reason() {
     let report = direct.tick(600, 0);
     assert_eq!(
         report.decision.reason,
-        "cpu resource utilization (percentage of request) above target: replicas 4 -> 6"
+        "replicas 4 -> 6: cpu resource utilization (percentage of request) above target"
     );
     assert_eq!(events(&report), [], "nobody has seen it yet");
     let report = direct.tick(400, 1);
-    let message = "New size: 6; reason: cpu resource utilization (percentage of request) above \
-                   target: replicas 4 -> 6";
+    let message = "New size: 6; reason: replicas 4 -> 6: cpu resource utilization (percentage of request) \
+                   above target";
     let told = (EventType::Normal, "SuccessfulRescale", message.to_owned());
     assert_eq!(events(&report), [told]);
     assert_eq!(report.decision.replicas, 6);

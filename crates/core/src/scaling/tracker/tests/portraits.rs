@@ -127,19 +127,19 @@ fn the_highest_priority_holds_within_the_bounds_and_its_reason_is_told() {
             vec![says("static", 1, 9), says("sale", 2, 6)],
             6,
             None,
-            "sale asks for 6: replicas 4 -> 6",
+            "replicas 4 -> 6: sale asks for 6",
         ),
         (
             vec![says("static", 1, 90)],
             20,
             Some(LimitedBy::MaxReplicas(20)),
-            "static asks for 90: replicas 4 -> 20, limited by maxReplicas 20",
+            "replicas 4 -> 20, limited by maxReplicas 20: static asks for 90",
         ),
         (
             Vec::new(),
             4,
             Some(LimitedBy::MissingData),
-            "no portrait has a value: replicas stays 4",
+            "replicas stays 4: no portrait has a value",
         ),
     ] {
         let report = Staged::new(4, &given).tick(0);
@@ -205,7 +205,7 @@ fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
     assert_eq!(report.decision.replicas, 8, "the first step at once");
     assert_eq!(
         report.decision.reason,
-        "static asks for 12: replicas 4 -> 8 of 12, limited by the next step at 2027-01-15T08:01:00Z"
+        "replicas 4 -> 8 of 12, limited by the next step at 2027-01-15T08:01:00Z: static asks for 12"
     );
     staged.checks = latency(900, 2);
     let report = staged.tick(2);

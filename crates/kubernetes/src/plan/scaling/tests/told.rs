@@ -87,7 +87,7 @@ fn the_status_says_what_was_decided() {
             r#""horizonParts":{"age":0,"halfWindow":0,"sync":0,"tick":0,"startUp":0},"#,
             r#""model":"s-hpa","conditions":["#,
             r#"{"type":"ForecastTrusted","status":"True","reason":"BetterThanNaive","#,
-            r#""message":"cpu: s-hpa trusted (0.83 of naive)","#,
+            r#""message":"cpu: s-hpa trusted (error 0.83 of naive)","#,
             r#""lastTransitionTime":"2027-01-15T08:00:00Z"},"#,
             r#"{"type":"MetricsAvailable","status":"True","reason":"Measured","#,
             r#""message":"every load has a fresh measurement","#,
@@ -289,7 +289,10 @@ fn a_transition_is_told_once_and_keeps_its_time() {
         world.reasons(),
         ["ForecastTrusted", "ForecastUntrusted", "MetricsUnavailable"]
     );
-    assert_eq!(world.told[1].1, "cpu: s-hpa not trusted (1.30 of naive)");
+    assert_eq!(
+        world.told[1].1,
+        "cpu: s-hpa not trusted (error 1.30 of naive)"
+    );
 }
 
 #[test]
