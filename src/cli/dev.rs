@@ -179,6 +179,7 @@ fn compare(options: &Options, ran: RunResult) -> Comparison {
     let RunResult {
         summary,
         lags,
+        kept,
         end: _,
     } = ran;
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
@@ -194,6 +195,7 @@ fn compare(options: &Options, ran: RunResult) -> Comparison {
         seed: options.seed,
         line: options.line.get(),
         speed: options.speed.get(),
+        kept,
         lag,
         rival: rival(&plain, &summary, alone),
         plain,
@@ -287,6 +289,7 @@ fn run_once(
         line: given.headroom,
         configuration: given.fields.clone(),
         patience: args.patience,
+        keeps_pace: true,
         ..Options::new(folder.path().to_owned())
     };
     let show: Box<dyn Show> = match args.output {

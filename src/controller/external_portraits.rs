@@ -86,8 +86,7 @@ struct Memory {
 impl ExternalPortraits {
     /// Runs until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
-        let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = self.cluster.clock().ticks(ROUND);
         let mut memory = Memory::default();
         let rounds = async {
             loop {

@@ -74,8 +74,7 @@ struct Memory {
 impl Rounds {
     /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
     pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
-        let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = self.cluster.clock().ticks(ROUND);
         let mut memory = Memory::default();
         let rounds = async {
             loop {

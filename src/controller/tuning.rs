@@ -75,8 +75,7 @@ pub struct Tuning {
 impl Tuning {
     /// Runs until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
-        let mut ticks = tokio::time::interval(self.cluster.clock().period(TICK));
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = self.cluster.clock().ticks(TICK);
         let ticking = async {
             let mut memory = Memory::default();
             loop {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Asking, Limits};
@@ -70,8 +69,7 @@ impl Poller {
         let clock = self.clock;
         let interval = SignedDuration::try_from(self.interval);
         let interval = interval.unwrap_or(SignedDuration::MAX);
-        let mut ticks = tokio::time::interval(clock.period(interval));
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut ticks = clock.ticks(interval);
         let polling = async {
             loop {
                 ticks.tick().await;

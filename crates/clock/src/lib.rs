@@ -5,6 +5,7 @@
 //! is read from the cluster's [`Clock`], which is the machine's unless a simulation lets it run
 //! faster. Certificates, deadlines of sockets and latencies of the process go by the machine's.
 
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -47,14 +48,43 @@ fn processor_time(clock: ClockId) -> Duration {
 /// A loop of a clock that runs fast turns no more often than this: a turn takes real work.
 const LEAST_PERIOD: Duration = Duration::from_millis(200);
 
-/// A clock that shows a date of its own at one moment and runs at a speed of its own from there.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A clock that shows a date of its own at one moment and runs at a speed of its own from there. The speed may
+/// change while it runs; the date never jumps, and never goes back.
+#[derive(Debug, Clone, Copy)]
 pub struct Clock {
+    /// `None` for the machine's clock itself. Copies share it; it lives as long as the process, because copies
+    /// may stand anywhere.
+    pace: Option<&'static RwLock<Pace>>,
+}
+
+/// The date that a clock shows at one moment, and its speeds before and after.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
     /// The moment, by the machine's clock.
     origin: Timestamp,
     /// The date that is shown then.
     shown: Timestamp,
+    /// The speed until then: a moment that was read before a change counts by it.
+    before: f64,
     speed: f64,
+}
+
+impl Pace {
+    fn at(&self, real: Timestamp) -> Timestamp {
+        let since = real.duration_since(self.origin);
+        let speed = if since.is_negative() {
+            self.before
+        } else {
+            self.speed
+        };
+        let since = scaled(since, speed);
+        let end = if since.is_negative() {
+            Timestamp::MIN
+        } else {
+            Timestamp::MAX
+        };
+        self.shown.checked_add(since).unwrap_or(end)
+    }
 }
 
 impl Default for Clock {
@@ -67,23 +97,51 @@ impl Clock {
     /// The machine's clock itself.
     #[must_use]
     pub const fn real() -> Self {
-        Self {
-            origin: Timestamp::UNIX_EPOCH,
-            shown: Timestamp::UNIX_EPOCH,
-            speed: 1.0,
-        }
+        Self { pace: None }
     }
 
     /// A clock that shows `shown` when the machine's shows `origin`, and runs `speed` times as
     /// fast; a speed of zero or less is taken for 1.
     #[must_use]
     pub fn accelerated(speed: f64, shown: Timestamp, origin: Timestamp) -> Self {
-        let speed = Some(speed).filter(|speed| *speed > 0.0 && speed.is_finite());
-        Self {
+        let speed = usable(speed).unwrap_or(1.0);
+        let pace = RwLock::new(Pace {
             origin,
             shown,
-            speed: speed.unwrap_or(1.0),
+            before: speed,
+            speed,
+        });
+        Self {
+            pace: Some(Box::leak(Box::new(pace))),
         }
+    }
+
+    /// Runs `speed` times as fast as the machine's from the moment on at which that shows `real`. The machine's
+    /// clock itself keeps its speed, and a speed of zero or less changes nothing.
+    pub fn set_speed(&self, speed: f64, real: Timestamp) {
+        let (Some(pace), Some(speed)) = (self.pace, usable(speed)) else {
+            return;
+        };
+        let mut pace = pace.write().unwrap_or_else(PoisonError::into_inner);
+        // A moment before the last change is over: it would let the date of that change go back.
+        let origin = real.max(pace.origin);
+        *pace = Pace {
+            origin,
+            shown: pace.at(origin),
+            before: pace.speed,
+            speed,
+        };
+    }
+
+    /// The seconds that pass on it while one passes on the machine.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.pace().map_or(1.0, |pace| pace.speed)
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        let pace = self.pace?;
+        Some(*pace.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The date that it shows now.
@@ -95,26 +153,20 @@ impl Clock {
     /// The date that it shows when the machine's clock shows `real`.
     #[must_use]
     pub fn at(&self, real: Timestamp) -> Timestamp {
-        let since = scaled(real.duration_since(self.origin), self.speed);
-        let end = if since.is_negative() {
-            Timestamp::MIN
-        } else {
-            Timestamp::MAX
-        };
-        self.shown.checked_add(since).unwrap_or(end)
+        self.pace().map_or(real, |pace| pace.at(real))
     }
 
-    /// The time that passes on it while `real` passes on the machine.
+    /// The time that passes on it while `real` passes on the machine, at its speed of now.
     #[must_use]
     pub fn elapsed(&self, real: Duration) -> SignedDuration {
         let real = SignedDuration::try_from(real).unwrap_or(SignedDuration::MAX);
-        scaled(real, self.speed)
+        scaled(real, self.speed())
     }
 
-    /// The time that the machine takes while `span` passes on it; zero for a negative span.
+    /// The time that the machine takes while `span` passes on it, at its speed of now; zero for a negative span.
     #[must_use]
     pub fn wait(&self, span: SignedDuration) -> Duration {
-        scaled(span, self.speed.recip())
+        scaled(span, self.speed().recip())
             .max(SignedDuration::ZERO)
             .unsigned_abs()
     }
@@ -126,6 +178,42 @@ impl Clock {
         let least = span.max(SignedDuration::ZERO).unsigned_abs();
         self.wait(span).max(LEAST_PERIOD.min(least))
     }
+
+    /// The turns of a loop that turns every `span` on it, as [`Self::period`] says, whatever its speed becomes.
+    #[must_use]
+    pub const fn ticks(self, span: SignedDuration) -> Ticks {
+        Ticks {
+            clock: self,
+            span,
+            next: None,
+        }
+    }
+}
+
+/// The turns of a loop. A loop that is late by a whole turn leaves out the turns that it has missed.
+#[derive(Debug)]
+pub struct Ticks {
+    clock: Clock,
+    span: SignedDuration,
+    /// `None` before the first turn.
+    next: Option<tokio::time::Instant>,
+}
+
+impl Ticks {
+    /// Waits for the next turn; the first one is due at once. A wait that is given up loses no turn.
+    pub async fn tick(&mut self) {
+        let due = self.next.unwrap_or_else(runtime);
+        tokio::time::sleep_until(due).await;
+        let period = self.clock.period(self.span);
+        let now = runtime();
+        let after = due.checked_add(period).filter(|after| *after > now);
+        self.next = after.or_else(|| now.checked_add(period)).or(Some(now));
+    }
+}
+
+/// A speed that a clock can run at.
+fn usable(speed: f64) -> Option<f64> {
+    Some(speed).filter(|speed| *speed > 0.0 && speed.is_finite())
 }
 
 /// A span of the largest size that there is stands for one that is larger.
@@ -143,6 +231,8 @@ fn scaled(span: SignedDuration, by: f64) -> SignedDuration {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn second(second: i64) -> Timestamp {
@@ -191,5 +281,66 @@ mod tests {
         assert_eq!(clock.elapsed(Duration::MAX), SignedDuration::MAX);
         let stands = Clock::accelerated(0.0, second(0), second(0));
         assert_eq!(stands.at(second(5)), second(5));
+    }
+
+    proptest! {
+        #[test]
+        fn a_change_of_the_speed_moves_no_date_and_turns_none_back(
+            changes in prop::collection::vec((0_i64..100_000, 0.1_f64..100.0), 1..20)
+        ) {
+            let clock = Clock::accelerated(20.0, second(1_000), second(0));
+            let (mut real, mut speed) = (second(0), 20.0);
+            for (millis, next) in changes {
+                let span = SignedDuration::from_millis(millis);
+                let (before, between) = (clock.at(real), real + span / 2);
+                real += span;
+                let shown = clock.at(real);
+                let passed = shown.duration_since(before).as_secs_f64();
+                prop_assert!((passed - span.as_secs_f64() * speed).abs() < 1e-6, "{} {}", passed, speed);
+                let halfway = clock.at(between);
+                clock.set_speed(next, real);
+                prop_assert_eq!(clock.at(real), shown);
+                prop_assert_eq!(clock.at(between), halfway, "a moment that was read before");
+                prop_assert!(before <= halfway && halfway <= shown);
+                speed = next;
+            }
+        }
+    }
+
+    #[test]
+    fn a_speed_that_is_none_changes_nothing_and_nor_does_a_change_in_the_past() {
+        let clock = Clock::accelerated(20.0, second(0), second(0));
+        for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            clock.set_speed(speed, second(5));
+            assert_eq!(clock.at(second(10)), second(200), "{speed}");
+        }
+        clock.set_speed(1.0, second(10));
+        clock.set_speed(2.0, second(5));
+        assert_eq!(
+            [10, 12].map(|real| clock.at(second(real))),
+            [second(200), second(204)]
+        );
+        let real = Clock::real();
+        real.set_speed(20.0, second(0));
+        assert_eq!(real.at(second(7)), second(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn turns_follow_the_speed() {
+        let clock = Clock::accelerated(20.0, second(0), second(0));
+        let mut ticks = clock.ticks(SignedDuration::from_secs(20));
+        let begun = runtime();
+        let mut turns = Vec::new();
+        for turn in 0..5 {
+            ticks.tick().await;
+            turns.push(begun.elapsed().as_millis());
+            if turn == 1 {
+                clock.set_speed(10.0, now());
+            }
+            if turn == 3 {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+            }
+        }
+        assert_eq!(turns, [0, 1_000, 2_000, 4_000, 9_000]);
     }
 }

@@ -1,10 +1,14 @@
 //! When the scenario began, on the clock that the whole cluster goes by.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_clock::Clock;
+
+/// How often a wait looks at the clock, whose speed may have changed.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// The clock of a cluster, and the date on it at which the scenario began; clones are of the same
 /// scenario.
@@ -72,9 +76,12 @@ impl Timeline {
 
     /// Waits until a time of the scenario.
     pub async fn wait_until(&self, at: SignedDuration) {
-        let left = at.saturating_sub(self.elapsed());
-        if left.is_positive() {
-            tokio::time::sleep(self.clock.wait(left)).await;
+        loop {
+            let left = at.saturating_sub(self.elapsed());
+            if !left.is_positive() {
+                return;
+            }
+            tokio::time::sleep(self.clock.wait(left).min(LOOK)).await;
         }
     }
 }

@@ -11,10 +11,12 @@ mod configuration;
 mod error;
 pub mod events;
 mod faults;
+mod governor;
 mod install;
 mod installation;
 mod observe;
 mod options;
+mod pace;
 mod readiness;
 mod reasons;
 mod scheduling;
@@ -243,6 +245,11 @@ impl Cluster {
     fn begin(&mut self, stores: Stores, options: &Options) {
         self.timeline.begin();
         self.tell("ready");
+        if options.keeps_pace {
+            let (timeline, events) = (self.timeline.clone(), self.events.clone());
+            self.tasks
+                .spawn(pace::keep(options.speed.get(), timeline, events));
+        }
         let observer = observe::Observer {
             stores,
             scenario: options.scenario.clone(),

@@ -137,11 +137,21 @@ fn told(event: &Event) -> (&'static str, String) {
             ("fault", format!("{fault} {what}"))
         }
         Event::ServiceState { state } => ("service", state.clone()),
+        Event::Pace { asked, kept } => ("speed", pace(*asked, *kept)),
         Event::FailedOpen { .. }
         | Event::Notices { .. }
         | Event::ServiceEvent { .. }
         | Event::Scaling { .. }
         | Event::Plain { .. } => told_of_service(event),
+    }
+}
+
+/// The speed from now on, beside the one that was asked for.
+pub(super) fn pace(asked: f64, kept: f64) -> String {
+    if kept < asked {
+        format!("{asked} x asked, {kept} x kept: this machine is too slow")
+    } else {
+        format!("{asked} x asked, and kept again")
     }
 }
 
@@ -284,6 +294,10 @@ mod tests {
             Event::Scaling {
                 targets: vec![Arc::new(sample::status())],
             },
+            Event::Pace {
+                asked: 20.0,
+                kept: 12.0,
+            },
         ]
     }
 
@@ -300,7 +314,7 @@ mod tests {
         shown(&mut Lines::new(&mut out));
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 13, "{text}");
+        assert_eq!(lines.len(), 15, "{text}");
         for (line, part) in [
             (
                 0,
@@ -321,6 +335,10 @@ mod tests {
             (
                 7,
                 "shop/web 4.1 cores now, 7.2 to come by s-hpa (error 0.83 of naive), 6 replicas wanted, floor 5",
+            ),
+            (
+                8,
+                "speed       20 x asked, 12 x kept: this machine is too slow",
             ),
         ] {
             assert!(lines[line].contains(part), "{}", lines[line]);

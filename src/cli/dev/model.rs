@@ -31,6 +31,8 @@ pub(super) struct Model {
     pub(super) started: Started,
     pub(super) at: SignedDuration,
     pub(super) service: String,
+    /// Seconds of the scenario per second on the clock.
+    pub(super) speed: f64,
     pub(super) nodes: Vec<NodeLoads>,
     pub(super) workloads: Vec<WorkloadLoad>,
     /// Requests per second of each workload, the oldest first.
@@ -59,6 +61,7 @@ impl Model {
         Self {
             at: SignedDuration::ZERO,
             service: "starting".to_owned(),
+            speed: started.speed,
             nodes: Vec::new(),
             workloads: Vec::new(),
             traffic: BTreeMap::new(),
@@ -89,6 +92,10 @@ impl Model {
                 self.remember_refusal(happened);
             }
             Event::Scaled { .. } | Event::ServiceEvent { .. } => self.remember(happened),
+            Event::Pace { kept, .. } => {
+                self.speed = *kept;
+                self.remember(happened);
+            }
             Event::FailedOpen { .. } => self.failed_open += 1,
             Event::Notices { on } => self.notices.clone_from(on),
             Event::Scaling { targets } => {

@@ -12,6 +12,7 @@ use crate::cli::output::Failure;
 use super::cluster::{Cluster, Options};
 use super::embedded;
 use crate::server;
+use evenkeel_clock as clock;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
 
@@ -32,6 +33,8 @@ pub(super) struct RunResult {
     pub(super) end: End,
     pub(super) summary: Summary,
     pub(super) lags: Lags,
+    /// Seconds of the scenario per second on the clock, on average.
+    pub(super) kept: f64,
 }
 
 /// Runs until `duration` is over, a signal comes or `show` wants an end. `None` where that was
@@ -52,6 +55,7 @@ pub(super) async fn run(
         _ = signals.next() => return Ok(None),
     };
     show.started(&about(&cluster, options))?;
+    let (begun, since) = (clock::instant(), cluster.now());
     let over = async {
         match duration {
             Some(duration) => tokio::time::sleep(duration).await,
@@ -82,8 +86,10 @@ pub(super) async fn run(
         }
     };
     show.leave();
+    let passed = cluster.now().saturating_sub(since).as_secs_f64();
     let ran = RunResult {
         end,
+        kept: passed / begun.elapsed().as_secs_f64().max(f64::EPSILON),
         summary: cluster.summary(),
         lags: cluster.lags(),
     };

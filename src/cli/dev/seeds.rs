@@ -105,7 +105,7 @@ impl OverSeeds {
             Row::of(&plain, &equal_cost, &evenkeel)
         });
         let busy = comparisons.iter();
-        let busy = busy.filter(|comparison| comparison.is_of_a_busy_machine());
+        let busy = busy.filter(|comparison| comparison.is_of_a_slow_machine());
         Some(Self {
             seeds: comparisons.iter().map(|one| one.seed).collect(),
             measures: rows.collect(),
@@ -175,7 +175,7 @@ impl Report for OverSeeds {
             let seeds: Vec<String> = self.busy.iter().map(u64::to_string).collect();
             writeln!(
                 to,
-                "\nThis machine was too busy for the speed on seeds {}: less is lost with a lower --speed.",
+                "\nThis machine was too slow for the speed on seeds {}, and kept less.",
                 seeds.join(", ")
             )?;
         }

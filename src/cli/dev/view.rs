@@ -70,10 +70,10 @@ fn title(model: &Model, canvas: &mut Canvas) {
     let started = &model.started;
     let end = canvas.put(0, 0, "Evenkeel", Tone::Strong);
     let about = format!(
-        "  scenario {}  {} at {} x  seed {}",
+        "  scenario {}  {} at {}  seed {}",
         started.scenario,
         clock(model.at),
-        started.speed,
+        pace(started.speed, model.speed),
         started.seed
     );
     let state = format!("service {}", model.service);
@@ -95,6 +95,15 @@ fn title(model: &Model, canvas: &mut Canvas) {
     if !model.notices.is_empty() {
         let text = notices(&model.notices);
         canvas.field(Place::new(2, 0), canvas.width(), &text, Tone::Alarm);
+    }
+}
+
+/// The speed, with the one that was asked for where this machine is too slow for it.
+fn pace(asked: f64, kept: f64) -> String {
+    if kept < asked {
+        format!("{kept} x ({asked} x asked, slow machine)")
+    } else {
+        format!("{kept} x")
     }
 }
 

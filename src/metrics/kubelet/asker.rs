@@ -8,7 +8,6 @@ use evenkeel_http_client::header::{AUTHORIZATION, CONNECTION};
 use evenkeel_http_client::{Request, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
 
 use super::agenda::Agenda;
 use super::disks::Disks;
@@ -102,13 +101,12 @@ impl Asker {
 
     /// Asks for as long as it is polled; `kubelets` are those of the nodes that there are.
     pub async fn run(self, kubelets: impl Fn() -> Vec<Kubelet>) {
-        let mut looks = tokio::time::interval(self.clock.period(LOOK));
-        looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut looks = self.clock.ticks(LOOK);
         let (mut agenda, mut under_way) = (Agenda::default(), JoinSet::new());
         let mut due: Vec<Kubelet> = Vec::new();
         loop {
             tokio::select! {
-                _ = looks.tick() => due = self.look(&mut agenda, kubelets()),
+                () = looks.tick() => due = self.look(&mut agenda, kubelets()),
                 Some(joined) = under_way.join_next() => match joined {
                     Ok(asked) => self.take(asked, &mut agenda),
                     Err(error) => if let Ok(panic) = error.try_into_panic() {

@@ -52,8 +52,7 @@ impl Autoscaling {
     /// Runs for ever.
     pub(super) async fn run(self) {
         let period = Settings::DEFAULT.sync_period;
-        let mut ticks = tokio::time::interval(self.timeline.clock().period(period));
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = self.timeline.clock().ticks(period);
         // By the UID of the HPA.
         let mut memories: HashMap<String, Memory> = HashMap::new();
         loop {

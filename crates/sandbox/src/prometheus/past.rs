@@ -62,9 +62,7 @@ impl Past {
 
     /// Notes what is used at each scrape, for ever.
     pub(super) async fn record(self, machines: Machines, timeline: Timeline) {
-        let interval = timeline.clock().period(machines.timing().interval);
-        let mut ticks = tokio::time::interval(interval);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        let mut ticks = timeline.clock().ticks(machines.timing().interval);
         let mut since = BTreeMap::new();
         loop {
             ticks.tick().await;

@@ -88,6 +88,13 @@ pub enum Event {
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
     },
+    /// The scenario runs slower than it was asked to, or faster again.
+    Pace {
+        /// Seconds of the scenario per second on the clock, as asked for.
+        asked: f64,
+        /// From now on.
+        kept: f64,
+    },
     /// The faults that the service tells of; one that is not named any more is over.
     Notices {
         /// All that is on.

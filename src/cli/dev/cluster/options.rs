@@ -47,6 +47,8 @@ pub struct Options {
     /// How long the webhook and the extender may take, in place of the shipped second and 200 ms,
     /// on machines too busy to keep them.
     pub patience: Option<Duration>,
+    /// Slows the scenario down while this machine is too slow for it.
+    pub keeps_pace: bool,
 }
 
 impl Options {
@@ -62,6 +64,7 @@ impl Options {
             folder,
             configuration: Map::new(),
             patience: None,
+            keeps_pace: false,
         }
     }
 

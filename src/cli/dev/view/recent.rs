@@ -4,6 +4,7 @@ use super::size::WIDTH;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::TimedEvent;
+use crate::cli::dev::lines::pace;
 use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
 
@@ -108,6 +109,7 @@ fn line(event: &Event) -> Option<Line> {
             let object = object.unwrap_or(regarding).to_owned();
             (object, tone, format!("{reason}: {note}"))
         }
+        Event::Pace { asked, kept } => ("speed".to_owned(), Tone::Plain, pace(*asked, *kept)),
         Event::PodClassified { .. }
         | Event::FailedOpen { .. }
         | Event::Notices { .. }

@@ -151,6 +151,8 @@ fn a_node_that_is_over_full_stands_out() {
 fn faults_are_seen_before_during_and_after() {
     let mut model = model(&["hang@10s..20s", "node-loss@60s..2m", "api-restart@5m..6m"]);
     state(&mut model, "not ready");
+    let pace = |kept| Event::Pace { asked: 60.0, kept };
+    take(&mut model, 50, pace(45.0));
     for (fault, begins) in [
         ("hang@10s..20s", true),
         ("hang@10s..20s", false),
