@@ -39,6 +39,7 @@ pub use self::events::{Event, Events, TimedEvent};
 pub use self::options::{Options, SPEED};
 
 pub(super) use self::configuration::is_own;
+pub(super) use self::service::STARTING;
 
 use self::addresses::Addresses;
 use self::configuration::Mounted;
@@ -189,7 +190,7 @@ impl Cluster {
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
         let setup = scheduler.setup_slot();
         self.tasks.spawn(scheduler.run());
-        self.tell("starting");
+        self.tell(service::STARTING);
         let http = self.addresses.http;
         tokio::select! {
             ready = readiness::ready(&self.client, http) => ready?,
@@ -244,7 +245,6 @@ impl Cluster {
     /// Begins the scenario, with everything that goes by its time.
     fn begin(&mut self, stores: Stores, options: &Options) {
         self.timeline.begin();
-        self.tell("ready");
         if options.keeps_pace {
             let (timeline, events) = (self.timeline.clone(), self.events.clone());
             self.tasks

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use super::show::Started;
 use crate::api::scaling::TargetStatus;
+use crate::cli::dev::cluster::STARTING;
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::{NodeLoads, Notice, TimedEvent, WorkloadLoad};
 
@@ -60,7 +61,7 @@ impl Model {
         let planned = |fault: &String| (fault.clone(), Phase::Planned);
         Self {
             at: SignedDuration::ZERO,
-            service: "starting".to_owned(),
+            service: STARTING.to_owned(),
             speed: started.speed,
             nodes: Vec::new(),
             workloads: Vec::new(),

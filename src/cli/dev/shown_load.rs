@@ -46,18 +46,16 @@ impl<'a> ShownLoad<'a> {
         Some(format!("{mean} to come by {model}{trust}"))
     }
 
-    /// A forecast in a column; `unused` where it is not trusted.
+    /// A forecast in a column: with its model where it is trusted, else `unused`, and `learning` until it has
+    /// been compared with a naive one.
     pub(super) fn forecast(&self) -> Option<String> {
         let LoadForecast { mean, model, .. } = self.status.forecast.as_ref()?;
-        let trust = self.trusted().map_or_else(
-            || "unused".to_owned(),
-            |trust| {
-                let ratio = trust.ratio.map(|ratio| format!("{ratio:.2}"));
-                ratio.unwrap_or_default()
-            },
-        );
         let mean = self.unit.number(*mean);
-        Some(format!("{mean} {model} {trust}").trim_end().to_owned())
+        Some(match &self.status.trust {
+            Some(trust) if trust.trusted => format!("{mean} by {model}"),
+            Some(trust) if trust.ratio.is_some() => format!("{mean} unused"),
+            _ => format!("{mean} learning"),
+        })
     }
 
     /// True where the forecast may be acted on; `None` without one to judge.
@@ -91,7 +89,7 @@ mod tests {
         let (now, forecast, to_come) = told(&target);
         assert_eq!(
             (now.as_str(), forecast.as_str()),
-            ("4.1 cores", "7.2 s-hpa 0.83")
+            ("4.1 cores", "7.2 by s-hpa")
         );
         assert_eq!(to_come, "7.2 to come by s-hpa (error 0.83 of naive)");
 
@@ -103,9 +101,11 @@ mod tests {
         let (now, forecast, to_come) = told(&target);
         assert_eq!(
             (now.as_str(), forecast.as_str()),
-            ("4.0 GiB", "0.50 s-hpa unused")
+            ("4.0 GiB", "0.50 unused")
         );
         assert_eq!(to_come, "0.50 to come by s-hpa (not trusted)");
+        target.loads[0].trust.as_mut().unwrap().ratio = None;
+        assert_eq!(told(&target).1, "0.50 learning");
     }
 
     #[test]

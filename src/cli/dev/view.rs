@@ -14,6 +14,7 @@ mod workloads;
 pub(super) use size::{HEIGHT, WIDTH};
 
 use super::canvas::{Canvas, Place, Tone};
+use super::cluster::STARTING;
 use super::lines::notices;
 use super::model::Model;
 use super::show::clock;
@@ -81,7 +82,7 @@ fn title(model: &Model, canvas: &mut Canvas) {
         .width()
         .saturating_sub(end + state.chars().count() + 1);
     canvas.field(Place::new(0, end), room, &about, Tone::Plain);
-    let tone = if model.service == "ready" {
+    let tone = if ["ready", STARTING].contains(&&*model.service) {
         Tone::Plain
     } else {
         Tone::Alarm

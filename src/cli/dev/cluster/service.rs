@@ -8,7 +8,7 @@ mod notices;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use self::notices::Notices;
+use self::notices::{FIRST_SAMPLE, Notices, is_measured};
 use super::events::{Event, Events};
 use crate::api;
 use crate::api::scaling::TargetList;
@@ -16,6 +16,9 @@ use crate::metrics::exposition::Exposition;
 use evenkeel_http_client::Client;
 use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::timing::Timing;
+
+/// The state of a service until its first measurement.
+pub(in crate::cli::dev) const STARTING: &str = "starting";
 
 /// The service is asked no less often than this, however slowly the scenario runs.
 const SLOWEST: Duration = Duration::from_secs(1);
@@ -40,7 +43,7 @@ pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Even
     let interval = timeline.clock().period(Timing::default().interval);
     let mut ticks = tokio::time::interval(interval.min(SLOWEST));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let (mut state, mut notices, mut told) = ("ready", Notices::default(), Vec::new());
+    let (mut state, mut notices, mut told) = (STARTING, Notices::default(), Vec::new());
     loop {
         ticks.tick().await;
         let (metrics, ready, targets) = tokio::join!(
@@ -52,12 +55,18 @@ pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Even
             ),
         );
         let at = timeline.elapsed();
-        if std::mem::replace(&mut state, ready) != ready {
-            let state = ready.to_owned();
+        let metrics = metrics.as_deref().map(Exposition::parse);
+        let measures = at >= FIRST_SAMPLE || metrics.as_ref().is_some_and(is_measured);
+        let now = if state == STARTING && !measures {
+            STARTING
+        } else {
+            ready
+        };
+        if std::mem::replace(&mut state, now) != now {
+            let state = now.to_owned();
             events.tell(at, Event::ServiceState { state });
         }
-        let metrics = metrics.as_deref().map(Exposition::parse);
-        let on = notices.of(metrics.as_ref());
+        let on = notices.of(metrics.as_ref(), at);
         if on != told {
             events.tell(at, Event::Notices { on: on.clone() });
             told = on;

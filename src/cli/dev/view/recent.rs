@@ -9,6 +9,10 @@ use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
 
 const POD: usize = 10;
+/// The most columns of a name and of a node on a screen of the usual width; on a narrow one they give way.
+const NAME: usize = 32;
+const NODE: usize = 16;
+const PROFILE: usize = 8;
 
 /// First columns of the fields after the Pod's name.
 #[derive(Debug, Clone, Copy)]
@@ -19,12 +23,20 @@ struct Columns {
 }
 
 impl Columns {
-    /// On a narrow screen names give way.
-    fn of(width: usize) -> Self {
+    /// Names have as much room as the longest of `shown` needs, so that most is left for the reason.
+    fn of<'a>(width: usize, shown: impl Iterator<Item = &'a TimedEvent>) -> Self {
+        let (mut name, mut of_node) = ("Pod or workload".len(), "node".len());
+        for happened in shown {
+            let named = line(&happened.event).map_or(0, |line| line.name.chars().count());
+            name = name.max(named);
+            if let Event::PodPlaced { node, .. } = &happened.event {
+                of_node = of_node.max(node.chars().count());
+            }
+        }
         let lacking = WIDTH.saturating_sub(width);
-        let profile = 43 - (lacking * 2 / 5).min(16);
-        let node = profile + 9;
-        let why = node + 17 - (lacking / 8).min(5);
+        let profile = POD + 1 + name.min(NAME - (lacking * 2 / 5).min(16));
+        let node = profile + 1 + PROFILE;
+        let why = node + 1 + of_node.min(NODE - (lacking / 8).min(5));
         Self { profile, node, why }
     }
 }
@@ -35,7 +47,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
     if row + 1 >= end {
         return;
     }
-    let columns = Columns::of(canvas.width());
+    let columns = Columns::of(canvas.width(), model.recent.iter().take(end - row - 1));
     for (at, text) in [
         (0, "Time"),
         (POD, "Pod or workload"),

@@ -1,6 +1,8 @@
 //! From the service's metrics to what a person should know: what is not as usual, and what the
 //! service does about it.
 
+use jiff::SignedDuration;
+
 use crate::cli::dev::cluster::events::Notice;
 use crate::metrics::exposition::{Exposition, Labels};
 
@@ -15,6 +17,11 @@ pub(super) struct Notices {
     resyncing: Option<u32>,
 }
 
+/// When the first sample is due: rates need two scrapes, and the service asks every 15 s.
+pub(super) const FIRST_SAMPLE: SignedDuration = SignedDuration::from_mins(1);
+/// Age in seconds up to which a sample may have missed one scrape and one question.
+const OLD: f64 = 30.0;
+
 /// For how many looks it is said that the watches are in sync again.
 const RESYNCED: u32 = 5;
 
@@ -27,13 +34,13 @@ const WRITES: &str = "evenkeel_writes_enabled";
 const LEADER: &str = "evenkeel_leader";
 
 impl Notices {
-    /// The notices of now, the same things in the same order.
-    pub(super) fn of(&mut self, metrics: Option<&Exposition>) -> Vec<Notice> {
+    /// The notices at a time of the scenario, the same things in the same order.
+    pub(super) fn of(&mut self, metrics: Option<&Exposition>, at: SignedDuration) -> Vec<Notice> {
         let Some(metrics) = metrics else {
             return vec![notice("service", "its metrics do not answer".to_owned())];
         };
         let found = [
-            self.metrics(metrics),
+            self.metrics(metrics, at),
             self.watches(metrics),
             off(metrics, LEADER)
                 .then(|| notice("leadership", "not leading: nothing is written".to_owned())),
@@ -48,22 +55,25 @@ impl Notices {
     }
 
     /// Questions that fail, and nodes whose last sample is too old to be believed.
-    fn metrics(&mut self, metrics: &Exposition) -> Option<Notice> {
+    fn metrics(&mut self, metrics: &Exposition, at: SignedDuration) -> Option<Notice> {
         let failures = metrics.sum(FAILURES, &[]).unwrap_or(0.0);
         let before = self.failures.replace(failures);
         let stale = largest(metrics, NODES, &[("freshness", "stale")]);
         let stale = stale.filter(|nodes| *nodes >= 1.0);
         let age = largest(metrics, AGE, &[]).unwrap_or(0.0);
-        let measured = largest(metrics, NODES, &[("freshness", "fresh")]);
-        let none_yet = measured.is_some_and(|nodes| nodes < 1.0);
+        let none_yet = !is_measured(metrics);
         let failed = before.is_some_and(|before| failures > before);
         // A look between two questions that fail has no new failure, and no newer sample either.
         let failing = failed || self.failing.is_some_and(|before| none_yet || age >= before);
         self.failing = failing.then_some(if none_yet { f64::INFINITY } else { age });
         let text = match stale {
             Some(nodes) => format!("stale {age:.0} s on {nodes:.0} nodes: placing by requests"),
-            None if failing && none_yet => "not there yet: placing by requests".to_owned(),
-            None if failing => format!("failing, {age:.0} s old: placing by the last sample"),
+            None if failing && none_yet && at >= FIRST_SAMPLE => {
+                "not there yet: placing by requests".to_owned()
+            }
+            None if failing && !none_yet && age >= OLD => {
+                format!("failing, {age:.0} s old: placing by the last sample")
+            }
             None => return None,
         };
         Some(notice("metrics", text))
@@ -84,6 +94,11 @@ impl Notices {
         self.resyncing = Some(looks + 1).filter(|looks| *looks < RESYNCED);
         Some(notice("watches", "resynced".to_owned()))
     }
+}
+
+/// True where nodes have a measurement that is believed, or the service does not say.
+pub(super) fn is_measured(metrics: &Exposition) -> bool {
+    largest(metrics, NODES, &[("freshness", "fresh")]).is_none_or(|nodes| nodes >= 1.0)
 }
 
 fn off(metrics: &Exposition, gauge: &str) -> bool {
@@ -111,7 +126,7 @@ mod tests {
 
     fn said(notices: &mut Notices, text: &str) -> Vec<String> {
         let metrics = Exposition::parse(text);
-        let on = notices.of(Some(&metrics));
+        let on = notices.of(Some(&metrics), FIRST_SAMPLE);
         on.iter()
             .map(|notice| format!("{} {}", notice.about, notice.text))
             .collect()
@@ -173,6 +188,23 @@ mod tests {
         assert!(said(&mut notices, &first).is_empty());
     }
 
+    /// The harm: the first screen of every run told of metrics that fail.
+    #[test]
+    fn metrics_do_not_fail_before_their_first_sample_is_due_nor_while_it_is_new() {
+        let none =
+            format!("{WELL}evenkeel_metrics_nodes{{resource=\"cpu\",freshness=\"fresh\"}} 0\n");
+        let mut notices = Notices::default();
+        for failures in 3..8 {
+            let text = none.replace("all\"} 3", &format!("all\"}} {failures}"));
+            let metrics = Exposition::parse(&text);
+            let early = SignedDuration::from_secs(45);
+            assert_eq!(notices.of(Some(&metrics), early), []);
+        }
+        let new = WELL.replace("all\"} 3", "all\"} 9");
+        let new = new.replace("age_seconds 40", "age_seconds 3");
+        assert!(said(&mut notices, &new).is_empty());
+    }
+
     #[test]
     fn watches_are_interrupted_and_resynced() {
         let mut notices = Notices::default();
@@ -195,7 +227,7 @@ mod tests {
             .replace("leader 1", "leader 0")
             .replace("enabled 1", "enabled 0");
         assert_eq!(said(&mut notices, &text).len(), 2);
-        let none = notices.of(None);
+        let none = notices.of(None, FIRST_SAMPLE);
         assert_eq!(none[0].about, "service");
     }
 }
