@@ -1,26 +1,66 @@
 //! The events of one watch: a list, whose objects are read one by one while it arrives, and then what changes.
 //!
 //! kube's own watcher holds a page of the list twice, as text and as objects: 250 Jobs of a megabyte and a half were more
-//! memory than a replica has. All else is as it is there, and so are the types.
+//! memory than a replica has. A watch goes on from the newest version that it has seen whole. Where an event may have been
+//! lost, all objects are listed anew. A pause follows each interruption.
 
 use std::fmt::Debug;
+use std::io;
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _};
 use kube::api::{ListParams, WatchEvent, WatchParams};
-use kube::runtime::watcher::{Config, Error, Event};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{Config, DefaultBackoff, Error, Event};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use crate::cluster::pages::Listing;
 use evenkeel_kubernetes::guarded::Guarded;
 
 /// The time after which a watch that says nothing is begun anew. Bookmarks come about once a minute, so a longer silence
-/// is a connection that hangs.
+/// is a connection or a server that hangs. No shorter silence says so, and a version that is asked for on the side does
+/// not: it grows with the writes to all kinds.
 const SILENCE: Duration = Duration::from_secs(90);
-/// The code of an API server that does not know a version any more.
-const GONE: u16 = 410;
+/// A watch that lasts for less than this is no success: an API server, or a proxy before it, may end each at once.
+const BRIEF: Duration = Duration::from_secs(1);
+
+/// An attempt that has lasted for this long was a success, and the pauses begin anew after it.
+const STEADY: Duration = Duration::from_secs(30);
+
+/// The pauses after errors in a row, from one second to about a minute.
+#[derive(Default)]
+struct Pauses {
+    pauses: DefaultBackoff,
+    /// The begin of the attempt, once one has failed.
+    attempt: Option<Instant>,
+}
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        if self
+            .attempt
+            .is_some_and(|begun| now.saturating_duration_since(begun) >= STEADY)
+        {
+            self.pauses.reset();
+        }
+        let pause = self.pauses.next()?;
+        self.attempt = Some(now + pause);
+        Some(pause)
+    }
+}
+
+impl Backoff for Pauses {
+    /// Called after each event. The events of a list are no success: a watch that fails after each list would list all
+    /// objects every second.
+    fn reset(&mut self) {}
+}
 
 /// What is listed and watched.
 struct Source<K> {
@@ -32,10 +72,15 @@ enum State<K> {
     Empty,
     Listing(Box<Listing<K>>),
     Listed(String),
-    Watching(
-        String,
-        BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
-    ),
+    Watching(OpenWatch<K>),
+}
+
+/// A watch that has been answered.
+struct OpenWatch<K> {
+    /// The version of the last event.
+    version: String,
+    events: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
+    begun: Instant,
 }
 
 /// What a step leads to: an event, unless there is none yet.
@@ -50,7 +95,7 @@ where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let begin = (Source { api, config }, State::Empty);
-    stream::unfold(begin, |(source, mut state)| async move {
+    let events = stream::unfold(begin, |(source, mut state)| async move {
         loop {
             let (event, next) = source.step(state).await;
             state = next;
@@ -58,7 +103,8 @@ where
                 return Some((event, (source, state)));
             }
         }
-    })
+    });
+    events.backoff(Pauses::default())
 }
 
 impl<K> Source<K>
@@ -72,21 +118,35 @@ where
                 State::Listing(Box::new(Listing::of(&self.api, self.list_params()))),
             ),
             State::Listing(listing) => list(listing).await,
-            State::Listed(version) => match self.api.watch(&self.watch_params(), &version).await {
-                Ok(events) => (None, State::Watching(version, events.boxed())),
-                Err(error) => {
-                    let next = match &error {
-                        kube::Error::Api(status) if status.code == GONE => State::Empty,
-                        _ => State::Listed(version),
-                    };
-                    (Some(Err(Error::WatchStartFailed(error))), next)
+            State::Listed(version) => self.begin(version).await,
+            State::Watching(mut watch) => {
+                match tokio::time::timeout(SILENCE, watch.events.next()).await {
+                    Ok(Some(event)) => watch.take(event),
+                    Ok(None) | Err(_) => watch.end(),
                 }
-            },
-            State::Watching(version, mut events) => {
-                match tokio::time::timeout(SILENCE, events.next()).await {
-                    Ok(Some(event)) => watched(event, version, events),
-                    Ok(None) | Err(_) => (None, State::Listed(version)),
-                }
+            }
+        }
+    }
+
+    async fn begin(&self, version: String) -> Step<K> {
+        let params = self.watch_params();
+        let answer = tokio::time::timeout(SILENCE, self.api.watch(&params, &version)).await;
+        match answer.unwrap_or_else(|_| Err(broken(io::ErrorKind::TimedOut, "no answer"))) {
+            Ok(events) => {
+                let watch = OpenWatch {
+                    version,
+                    events: events.boxed(),
+                    begun: Instant::now(),
+                };
+                (None, State::Watching(watch))
+            }
+            Err(error) => {
+                let next = if is_refused(&error) {
+                    State::Empty
+                } else {
+                    State::Listed(version)
+                };
+                (Some(Err(Error::WatchStartFailed(error))), next)
             }
         }
     }
@@ -123,35 +183,61 @@ async fn list<K: DeserializeOwned>(mut listing: Box<Listing<K>>) -> Step<K> {
 /// Makes an event of an object.
 type Make<K> = fn(Guarded<K>) -> Event<Guarded<K>>;
 
-fn watched<K: Resource>(
-    event: kube::Result<WatchEvent<Guarded<K>>>,
-    version: String,
-    events: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
-) -> Step<K> {
-    let (object, event): (_, Make<K>) = match event {
-        Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => (object, Event::Apply),
-        Ok(WatchEvent::Deleted(object)) => (object, Event::Delete),
-        Ok(WatchEvent::Bookmark(bookmark)) => {
-            let version = bookmark.metadata.resource_version;
-            return (None, State::Watching(version, events));
+impl<K: Resource> OpenWatch<K> {
+    fn take(mut self, event: kube::Result<WatchEvent<Guarded<K>>>) -> Step<K> {
+        let (object, event): (_, Make<K>) = match event {
+            Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => (object, Event::Apply),
+            Ok(WatchEvent::Deleted(object)) => (object, Event::Delete),
+            Ok(WatchEvent::Bookmark(bookmark)) => {
+                let version = bookmark.metadata.resource_version;
+                if !version.is_empty() {
+                    self.version = version;
+                }
+                return (None, State::Watching(self));
+            }
+            Ok(WatchEvent::Error(status)) => {
+                return (Some(Err(Error::WatchError(status.boxed()))), State::Empty);
+            }
+            Err(error) => {
+                let next = if is_lost(&error) {
+                    State::Empty
+                } else {
+                    State::Listed(self.version)
+                };
+                return (Some(Err(Error::WatchFailed(error))), next);
+            }
+        };
+        match object.meta().resource_version.clone() {
+            Some(version) if !version.is_empty() => {
+                self.version = version;
+                (Some(Ok(event(object))), State::Watching(self))
+            }
+            _ => (Some(Err(Error::NoResourceVersion)), State::Empty),
         }
-        Ok(WatchEvent::Error(status)) => {
-            let next = if status.code == GONE {
-                State::Empty
-            } else {
-                State::Watching(version, events)
-            };
-            return (Some(Err(Error::WatchError(status.boxed()))), next);
-        }
-        Err(error) => {
-            let next = State::Watching(version, events);
-            return (Some(Err(Error::WatchFailed(error))), next);
-        }
-    };
-    match object.meta().resource_version.clone() {
-        Some(version) if !version.is_empty() => {
-            (Some(Ok(event(object))), State::Watching(version, events))
-        }
-        _ => (Some(Err(Error::NoResourceVersion)), State::Empty),
+    }
+
+    /// The end of the answer, which is no fault after a while: API servers end each watch after some minutes.
+    fn end(self) -> Step<K> {
+        let is_brief = self.begun.elapsed() < BRIEF;
+        let error = is_brief.then(|| broken(io::ErrorKind::UnexpectedEof, "it ended at once"));
+        let error = error.map(|error| Err(Error::WatchFailed(error)));
+        (error, State::Listed(self.version))
     }
 }
+
+fn broken(kind: io::ErrorKind, what: &'static str) -> kube::Error {
+    kube::Error::ReadEvents(io::Error::new(kind, what))
+}
+
+/// True where the API server does not take the version, because it does not know it any more or is another one.
+const fn is_refused(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 400..=407 | 409..=428 | 430..=499))
+}
+
+/// True where an event has come that is not known, or a failure in the place of one.
+const fn is_lost(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::SerdeError(_) | kube::Error::Api(_))
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -92,7 +91,7 @@ where
         + 'static,
 {
     let api: Api<Guarded<K>> = Api::all(client);
-    let events = || events(api.clone(), config.clone()).default_backoff();
+    let events = || events(api.clone(), config.clone());
     let receiver = ObjectReceiver::<K>(PhantomData);
     watch.borrow().keep_following(events, &receiver).await;
 }
@@ -102,7 +101,7 @@ pub(super) async fn custom_resources(client: Client, watch: &Watch) {
     let resource = watch.kind.api_resource();
     let api: Api<Guarded<WatchedCustomObject>> = Api::all_with(client, &resource);
     let pages = Config::default().page_size(CUSTOM_PAGE);
-    let events = || events(api.clone(), pages.clone()).default_backoff();
+    let events = || events(api.clone(), pages.clone());
     watch
         .keep_following(events, &CustomReceiver(watch.kind))
         .await;
@@ -113,7 +112,7 @@ pub(super) async fn lease(client: Client, watch: Watch, lease: LeaseName) {
     let LeaseName { namespace, name } = lease;
     let api: Api<Guarded<Lease>> = Api::namespaced(client, &namespace);
     let only = Config::default().fields(&format!("metadata.name={name}"));
-    let events = || events(api.clone(), only.clone()).default_backoff();
+    let events = || events(api.clone(), only.clone());
     let receiver = ObjectReceiver::<Lease>(PhantomData);
     watch.keep_following(events, &receiver).await;
 }
