@@ -15,6 +15,7 @@ mod place;
 mod release;
 mod resize;
 mod restore;
+mod single;
 
 pub use evenkeel_kubernetes::plan::uninstall::Extent;
 pub use gather::{OnPods, gather, lapsed, marks};
@@ -22,5 +23,5 @@ pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations}
 pub use leader::{Election, Judgement};
 pub use place::{Misplaced, misplaced};
 pub use release::{FINALIZER, ReleaseError, is_awaited, release, release_own_rights};
-pub use resize::put_resources_back;
+pub use resize::{NotPutBack, put_resources_back};
 pub use restore::{restore, restore_all};

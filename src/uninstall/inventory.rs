@@ -31,7 +31,7 @@ impl Inventory {
     #[must_use]
     pub fn is_restored(&self) -> bool {
         let mut outcomes = self.marks.iter().map(|mark| &mark.outcome);
-        outcomes.all(|outcome| !matches!(outcome, Some(Outcome::Failed(_))))
+        outcomes.all(|outcome| !matches!(outcome, Some(Outcome::Failed(_) | Outcome::Refused(_))))
     }
 }
 
@@ -98,6 +98,8 @@ pub enum Outcome {
     Gone,
     /// The record is taken for none: nothing was written.
     LeftAlone,
+    /// The API server refuses this change of this object, or others change it all the time.
+    Refused(String),
     /// The write failed with this error.
     Failed(String),
 }

@@ -3,48 +3,78 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod as ListedPod;
-use kube::{Api, Client};
-use serde_json::json;
+use kube::Client;
+use serde::Deserialize as _;
 
+use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::writer::{is_lost_race, send};
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::Purpose;
 use evenkeel_kubernetes::plan::resize::{Rules, put_back};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
+use evenkeel_kubernetes::shallow_object::ShallowObject;
 
 /// The steps that are made, those included that are lost to somebody who was faster.
 const TRIES: usize = 8;
 /// The pause before a Pod is read again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The resources of a Pod as it is read; `None` for one that has ended or goes.
-fn read(pod: &ListedPod) -> serde_json::Result<Option<ResizablePod>> {
-    let pod: Pod = serde_json::from_value(json!(pod))?;
-    Ok(ResizablePod::of(&pod))
+/// Why a Pod does not have its resources.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotPutBack {
+    /// The API server or a rule of the resize refuses it for this Pod.
+    #[error("{0}")]
+    Refused(String),
+    /// The API server does not answer, or has a fault of its own.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl NotPutBack {
+    fn of(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if is_about_the_object(&status) => {
+                Self::Refused(status.message)
+            }
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// The Pod as it is read; `None` for one that is gone.
+async fn read(pods: &SingleObjects, name: &str) -> Result<Option<Pod>, NotPutBack> {
+    match pods.get(name).await {
+        Ok(ShallowObject(pod)) => {
+            let pod = Pod::deserialize(&pod);
+            pod.map(Some)
+                .map_err(|error| NotPutBack::Refused(error.to_string()))
+        }
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(NotPutBack::of(error)),
+    }
 }
 
 /// Puts the resources of a Pod back, as far as they still are to be.
 ///
 /// # Errors
-/// What it failed by, in words.
+/// What it failed by.
 pub async fn put_resources_back(
     client: &Client,
     namespace: &str,
     name: &str,
     rules: Rules,
-) -> Result<(), String> {
-    let api: Api<ListedPod> = Api::namespaced(client.clone(), namespace);
+) -> Result<(), NotPutBack> {
+    let pods = SingleObjects::new(client, Kind::Pod, Some(namespace));
     let (mut last, mut was_refused) = (String::new(), false);
     for _ in 0..TRIES {
-        let now = api.get_opt(name).await;
-        let now = now.map_err(|error| error.to_string())?;
-        let pod = now.as_ref().map(read).transpose();
-        let Some(pod) = pod.map_err(|error| error.to_string())?.flatten() else {
+        let pod = read(&pods, name).await?;
+        // Nothing of one that has ended or goes.
+        let Some(pod) = pod.as_ref().and_then(ResizablePod::of) else {
             return Ok(());
         };
         let write = put_back(&pod, rules, Purpose::Restore);
-        let Some(write) = write.map_err(|refusal| refusal.to_string())? else {
+        let Some(write) = write.map_err(|refusal| NotPutBack::Refused(refusal.to_string()))? else {
             return Ok(());
         };
         match send(client, &write.target, &write.operation).await {
@@ -57,8 +87,9 @@ pub async fn put_resources_back(
                 last = status.message;
                 tokio::time::sleep(PAUSE).await;
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(NotPutBack::of(error)),
         }
     }
-    Err(format!("it was not written in {TRIES} tries: {last}"))
+    let why = format!("it was not written in {TRIES} tries: {last}");
+    Err(NotPutBack::Refused(why))
 }

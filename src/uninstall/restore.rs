@@ -3,21 +3,22 @@
 
 use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
-use kube::api::{DynamicObject, Patch};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::Patch;
 use serde::Deserialize as _;
-use serde_json::json;
 
 use super::inventory::{Inventory, Mark, Outcome};
-use super::resize::put_resources_back;
+use super::resize::{NotPutBack, put_resources_back};
+use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::tuning::lowers_memory_limits;
-use crate::controller::writer::{by_us, is_lost_race};
+use crate::controller::writer::is_lost_race;
 use evenkeel_kubernetes::annotations::RESIZED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::online_condition;
 use evenkeel_kubernetes::plan::resize::Rules;
 use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::shallow_object::ShallowObject;
 
 /// The number of attempts, each lost to somebody who was faster.
 const TRIES: usize = 8;
@@ -50,7 +51,10 @@ pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestam
     }
     let resized = resources(client, mark).await;
     match (resized, take_away(client, mark, extent, now).await) {
-        (Err(error), Outcome::Restored | Outcome::LeftAlone) => Outcome::Failed(error),
+        (Err(error), Outcome::Restored | Outcome::LeftAlone) => match error {
+            NotPutBack::Refused(why) => Outcome::Refused(why),
+            NotPutBack::Failed(why) => Outcome::Failed(why),
+        },
         // The record of a resize went with its resources.
         (Ok(()), Outcome::Gone) => Outcome::Restored,
         (_, outcome) => outcome,
@@ -58,44 +62,45 @@ pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestam
 }
 
 async fn take_away(client: &Client, mark: &Mark, extent: Extent, now: Timestamp) -> Outcome {
-    let resource = mark.kind.api_resource();
-    let api: Api<DynamicObject> = match &mark.object.namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
+    let objects = SingleObjects::new(client, mark.kind, mark.object.namespace.as_deref());
     let mut last = None;
     for _ in 0..TRIES {
-        match attempt(&api, mark, extent, now).await {
+        match attempt(&objects, mark, extent, now).await {
             Ok(outcome) => return outcome,
             Err(kube::Error::Api(status)) if is_lost_race(&status) => last = Some(status.message),
             Err(kube::Error::Api(status)) if status.code == 404 => return Outcome::Gone,
+            Err(kube::Error::Api(status)) if is_about_the_object(&status) => {
+                return Outcome::Refused(status.message);
+            }
+            // An answer about one object that cannot be read.
+            Err(error @ kube::Error::SerdeError(_)) => return Outcome::Refused(error.to_string()),
             Err(error) => return Outcome::Failed(error.to_string()),
         }
     }
     let last = last.unwrap_or_default();
-    Outcome::Failed(format!("somebody else was faster {TRIES} times: {last}"))
+    Outcome::Refused(format!("another writer was faster {TRIES} times: {last}"))
 }
 
 /// Puts the resources of a Pod back, by what the API server of this version takes.
-async fn resources(client: &Client, mark: &Mark) -> Result<(), String> {
+async fn resources(client: &Client, mark: &Mark) -> Result<(), NotPutBack> {
     let lowers = lowers_memory_limits(client).await;
     let rules = Rules {
         may_restart: true,
-        may_lower_memory_limits: lowers.map_err(|error| error.to_string())?,
+        may_lower_memory_limits: lowers.map_err(|error| NotPutBack::Failed(error.to_string()))?,
     };
     let namespace = mark.object.namespace.as_deref().unwrap_or_default();
     put_resources_back(client, namespace, &mark.object.name, rules).await
 }
 
 async fn attempt(
-    api: &Api<DynamicObject>,
+    objects: &SingleObjects,
     mark: &Mark,
     extent: Extent,
     now: Timestamp,
 ) -> kube::Result<Outcome> {
     let name = mark.object.name.as_str();
-    let object = api.get(name).await?;
-    let Ok(change) = patch(mark.kind, &json!(object), extent, now) else {
+    let object = objects.get(name).await?;
+    let Ok(change) = patch(mark.kind, &object.0, extent, now) else {
         return Ok(Outcome::LeftAlone);
     };
     let Some(change) = change else {
@@ -104,20 +109,101 @@ async fn attempt(
     let mut after = object;
     if !change.is_empty() {
         let change = Patch::<()>::Json(change.to_patch());
-        after = api.patch(name, &by_us(), &change).await?;
+        after = objects.patch(name, &change).await?;
     }
     if mark.kind == Kind::Pod {
-        open(api, &after, now).await?;
+        open(objects, &after, now).await?;
     }
     Ok(Outcome::Restored)
 }
 
 /// Opens the readiness gate of a Pod, whose condition nobody else is left to write.
-async fn open(api: &Api<DynamicObject>, pod: &DynamicObject, now: Timestamp) -> kube::Result<()> {
-    let read = Pod::deserialize(json!(pod)).map_err(kube::Error::SerdeError)?;
+async fn open(pods: &SingleObjects, pod: &ShallowObject, now: Timestamp) -> kube::Result<()> {
+    let read = Pod::deserialize(&pod.0).map_err(kube::Error::SerdeError)?;
     if let Some(patch) = online_condition::patch(&read, now) {
         let opened = Patch::Strategic(patch.body);
-        api.patch_status(read.name(), &by_us(), &opened).await?;
+        pods.patch_status(read.name(), &opened).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use axum::body::Body;
+    use axum::http::{Method, Request, Response};
+    use serde_json::json;
+
+    use super::super::inventory::Object;
+    use super::*;
+    use evenkeel_kubernetes::annotations::SCALING_STATUS;
+
+    /// A Deployment with a status, which managed fields make nest deeper than JSON is read.
+    fn deep() -> String {
+        let deep = format!("{}1{}", r#"{"f:a":"#.repeat(500), "}".repeat(500));
+        format!(
+            r#"{{"metadata": {{"name": "web", "namespace": "shop", "resourceVersion": "7",
+                "managedFields": [{{"fieldsV1": {deep}}}], "annotations": {{"{SCALING_STATUS}": "{{}}"}}}}, "spec": {{}}}}"#
+        )
+    }
+
+    /// The outcome where the API server answers each patch like this.
+    async fn outcome(status: u16) -> Outcome {
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| async move {
+            let refusal = json!({"kind": "Status", "status": "Failure", "code": status, "message": "no",
+                "details": {"causes": [{"reason": "FieldValueInvalid", "message": "no"}]}});
+            let (status, text) = match *request.method() {
+                Method::PATCH if status != 200 => (status, refusal.to_string()),
+                _ => (200, deep()),
+            };
+            let answer = Response::builder().status(status).body(Body::from(text));
+            Ok::<_, Infallible>(answer.unwrap())
+        });
+        let mark = Mark {
+            object: Object {
+                kind: "Deployment".to_owned(),
+                namespace: Some("shop".to_owned()),
+                name: "web".to_owned(),
+            },
+            kind: Kind::Deployment,
+            user_bounds: None,
+            bounds_now: None,
+            damaged: None,
+            is_due: true,
+            annotations: vec![SCALING_STATUS],
+            label: None,
+            shut_gate: None,
+            taints: Vec::new(),
+            outcome: None,
+        };
+        let client = Client::new(service, "default");
+        restore(&client, &mark, Extent::All, Timestamp::UNIX_EPOCH).await
+    }
+
+    /// The harm: what a tenant wrote into an object kept Evenkeel from putting it back, and so the installation from
+    /// its end.
+    #[tokio::test]
+    async fn an_object_that_nests_deep_is_put_back() {
+        assert_eq!(outcome(200).await, Outcome::Restored);
+    }
+
+    #[tokio::test]
+    async fn what_the_api_server_refuses_for_one_object_is_told_from_its_own_faults() {
+        for status in [400, 403, 409, 413, 422] {
+            let outcome = outcome(status).await;
+            assert!(
+                matches!(outcome, Outcome::Refused(_)),
+                "{status} {outcome:?}"
+            );
+        }
+        for status in [401, 408, 429, 500, 503] {
+            let outcome = outcome(status).await;
+            assert!(
+                matches!(outcome, Outcome::Failed(_)),
+                "{status} {outcome:?}"
+            );
+        }
+        assert_eq!(outcome(404).await, Outcome::Gone);
+    }
 }

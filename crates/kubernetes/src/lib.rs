@@ -77,6 +77,7 @@ pub mod scheduler_lease;
 mod selector;
 pub mod serde_message;
 pub mod series_query;
+pub mod shallow_object;
 pub mod snapshot;
 pub mod suggestion;
 pub mod taint;

@@ -113,7 +113,7 @@ async fn revert(args: &Args) -> Result<Reverted, Failure> {
     }));
     for pod in resized {
         let back = put_resources_back(&client, &pod.namespace, &pod.name, rules).await;
-        let failed = back.err();
+        let failed = back.err().map(|error| error.to_string());
         pods.push(RevertedPod {
             namespace: pod.namespace.to_string(),
             pod: pod.name.to_string(),

@@ -106,7 +106,8 @@ impl Leftovers {
 
 impl Mark {
     fn is_stuck(&self) -> bool {
-        matches!(self.outcome, Some(Outcome::LeftAlone | Outcome::Failed(_)))
+        use Outcome::{Failed, LeftAlone, Refused};
+        matches!(self.outcome, Some(LeftAlone | Failed(_) | Refused(_)))
     }
 
     /// Evenkeel's marks on the object, a line each.
@@ -144,6 +145,7 @@ impl Mark {
             Some(Outcome::Restored) => "taken away".to_owned(),
             Some(Outcome::Gone) => "gone already".to_owned(),
             Some(Outcome::Failed(error)) => format!("failed: {error}"),
+            Some(Outcome::Refused(error)) => format!("refused: {error}"),
             Some(Outcome::LeftAlone) => self.by_hand(),
             None if self.damaged.is_some() => self.by_hand(),
             None => "evenkeel uninstall".to_owned(),
