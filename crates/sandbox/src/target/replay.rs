@@ -14,7 +14,7 @@ use super::past;
 use super::portrayed::Portrayed;
 use super::settings::{Floors, GRID, Start, Target};
 use super::side::{Passed, Side, Tick};
-use evenkeel_core::forecast::{ModelSet, Resolution, Series};
+use evenkeel_core::forecast::{Resolution, Series};
 use evenkeel_core::scaling::Risk;
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::Ratio;

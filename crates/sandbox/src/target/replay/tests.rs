@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 use crate::timing::Timing;
-use evenkeel_core::forecast::{Minutes, Quantiles};
+use evenkeel_core::forecast::{Minutes, ModelSet, Quantiles};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::tracker::Learnt;
 use evenkeel_core::scaling::trial::{Trial, TrialPods};
