@@ -52,7 +52,7 @@ fn the_floor_rises_before_the_hpa_and_no_faster_than_its_rules() {
         }
         let note = world.until_event("FloorRaised").await;
         assert!(
-            note.starts_with("forecast ") && note.contains("floor "),
+            note.starts_with("floor ") && note.contains(": forecast "),
             "{note}"
         );
         let hpa = world.autoscaler().await;

@@ -7,6 +7,9 @@ use evenkeel_core::units::{Amount, Resource};
 /// The words for a choice that the answer left open.
 const LEFT_OPEN: &str = "kube-scheduler's own preference";
 
+/// Scores of 0 to 10 that differ by less are the same but for rounding.
+const ALIKE: f64 = 1e-6;
+
 /// A difference in utilisation that is not seen in whole percents.
 const UNSEEN: f64 = 0.005;
 
@@ -29,8 +32,10 @@ impl Explanation {
         }
         let sent = here.score?;
         let best = self.nodes.iter().filter_map(|one| one.score).max()?;
-        let least = self.nodes.iter().filter_map(|one| one.score).min()?;
-        Some(if best == least {
+        let totals = || self.nodes.iter().filter_map(|one| one.total);
+        let highest = totals().fold(f64::NEG_INFINITY, f64::max);
+        let lowest = totals().fold(f64::INFINITY, f64::min);
+        Some(if highest - lowest < ALIKE {
             format!("{LEFT_OPEN}: every node is as even")
         } else if sent < best {
             let most_even = self.best.as_deref().unwrap_or("another node");
@@ -96,10 +101,10 @@ fn only<'a>(others: impl Iterator<Item = &'a NodeExplanation>) -> String {
         .filter(refuse)
         .map(Resource::noun)
         .collect();
-    if named.is_empty() {
-        "the only node that kube-scheduler left".to_owned()
-    } else {
-        format!("the only node with room for its {}", named.join(" and "))
+    match &named[..] {
+        [] => "the only node that kube-scheduler left".to_owned(),
+        [_] | [_, _] => format!("the only node with headroom for {}", named.join(" and ")),
+        _ => "the only node with headroom".to_owned(),
     }
 }
 
@@ -144,7 +149,7 @@ mod tests {
                 "b",
                 "kube-scheduler's own preference: a is more even",
             ),
-            ("shop", &full, "a", "the only node with room for its cpu"),
+            ("shop", &full, "a", "the only node with headroom"),
             (
                 "shop",
                 &full[..1],

@@ -107,7 +107,7 @@ fn the_count_is_written_through_scale_and_told_and_nothing_is_written_twice() {
     assert!(
         world.told[0]
             .1
-            .starts_with("New size: 7; reason: cpu resource")
+            .starts_with("New size: 7; reason: replicas 4 -> 7: cpu resource")
     );
     for second in [30, 45, 60] {
         let writes = replica.tick(&world, Some(1200), second);

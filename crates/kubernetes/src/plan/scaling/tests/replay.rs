@@ -94,12 +94,13 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
         .iter()
         .find(|(reason, _)| reason == "FloorRaised")
         .unwrap();
+    assert!(note.starts_with("floor "), "{note}");
     let words = [
-        "forecast ",
+        ": forecast ",
         " cores in 60 s against ",
-        " now, ",
-        " trusted (",
-        " of a factor on the last load): floor ",
+        " now, each Pod carries ",
+        " trusted (error ",
+        " of a factor on the last load)",
     ];
     assert!(words.iter().all(|word| note.contains(word)), "{note}");
     for second in (2400..3300).step_by(15) {
