@@ -1,7 +1,7 @@
 //! Structural schemas of custom resources: unknown fields are dropped, defaults filled in, and
 //! values checked.
 //!
-//! CEL rules and some formats are not evaluated; who creates a definition with them is warned.
+//! CEL rules and some formats are not evaluated; writes of a definition with them, and of its objects, are warned.
 
 mod format;
 mod patterns;
@@ -22,6 +22,8 @@ pub(crate) struct Schema {
     root: Value,
     /// The compiled patterns in it.
     patterns: Patterns,
+    /// The parts that are not evaluated.
+    unevaluated: BTreeSet<String>,
 }
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
@@ -31,9 +33,12 @@ const ENVELOPE: [&str; 3] = ["apiVersion", "kind", "metadata"];
 impl Schema {
     pub(crate) fn new(schema: Value) -> Self {
         let patterns = patterns::compile(&schema);
+        let mut parts = BTreeSet::new();
+        unevaluated(&schema, &mut parts);
         Self {
             root: schema,
             patterns,
+            unevaluated: parts,
         }
     }
 
@@ -64,10 +69,8 @@ impl Schema {
     }
 
     /// The parts of the schema that are not evaluated.
-    pub(crate) fn unevaluated(&self) -> BTreeSet<String> {
-        let mut parts = BTreeSet::new();
-        unevaluated(&self.root, &mut parts);
-        parts
+    pub(crate) const fn unevaluated(&self) -> &BTreeSet<String> {
+        &self.unevaluated
     }
 
     /// The patterns that are no regular expressions.

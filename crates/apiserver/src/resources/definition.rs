@@ -112,13 +112,16 @@ fn columns(version: &Value) -> Columns {
 pub(crate) fn warning(definition: &Value) -> Option<String> {
     let versions = meta::list(definition, "/spec/versions").iter();
     let parts: BTreeSet<String> = versions
-        .flat_map(|version| Schema::new(version["schema"].clone()).unevaluated())
+        .flat_map(|version| Schema::new(version["schema"].clone()).unevaluated().clone())
         .collect();
-    (!parts.is_empty()).then(|| {
-        let parts: Vec<String> = parts.into_iter().collect();
-        let parts = parts.join(" and ");
-        format!("this API server does not evaluate {parts} of the schema")
-    })
+    not_evaluated(&parts)
+}
+
+/// The warning about parts of a schema that are not evaluated, where there are any.
+pub(crate) fn not_evaluated(parts: &BTreeSet<String>) -> Option<String> {
+    let list: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let list = list.join(" and ");
+    (!parts.is_empty()).then(|| format!("this API server does not evaluate {list} of the schema"))
 }
 
 #[cfg(test)]

@@ -69,6 +69,10 @@ pub(super) fn validate(call: &Call, object: &Value, old: Option<&Value>) -> Resu
     (resource.rules.validate)(object, &mut causes);
     if let Decoder::Schema(schema) = &resource.decoder {
         schema.validate(object, &mut causes);
+        let warning = definition::not_evaluated(schema.unevaluated());
+        if let Some(warning) = warning.filter(|_| call.subresource.is_none()) {
+            call.warn(warning);
+        }
     }
     if let Some(old) = old {
         (resource.rules.validate_update)(old, object, &mut causes);

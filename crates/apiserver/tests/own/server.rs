@@ -411,19 +411,26 @@ fn rules_in_cel_are_warned_of() {
             "names": {"kind": "Raft", "plural": "rafts"},
             "versions": [{"name": "v1", "served": true, "storage": true,
                 "schema": {"openAPIV3Schema": schema}}]}});
-        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-        let request = Request::post(path)
-            .header("content-type", "application/json")
-            .body(kube::client::Body::from(
-                definition.to_string().into_bytes(),
-            ))
-            .expect("a request");
-        let answer = client.send(request).await.expect("an answer");
-        assert_eq!(answer.status(), 201);
-        let warning = answer.headers().get("warning").expect("a warning");
-        let words = "does not evaluate format uri and x-kubernetes-validations of the schema";
-        let warning = warning.to_str().expect("text");
-        assert!(warning.contains(words), "{warning}");
+        let object = json!({"apiVersion": "test.dev/v1", "kind": "Raft", "metadata": {"name": "a"},
+            "spec": {"a": 0}});
+        for (path, body) in [
+            (
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                definition,
+            ),
+            ("/apis/test.dev/v1/rafts", object),
+        ] {
+            let request = Request::post(path)
+                .header("content-type", "application/json")
+                .body(kube::client::Body::from(body.to_string().into_bytes()))
+                .expect("a request");
+            let answer = client.send(request).await.expect("an answer");
+            assert_eq!(answer.status(), 201, "{path}");
+            let warning = answer.headers().get("warning").expect("a warning");
+            let words = "does not evaluate format uri and x-kubernetes-validations of the schema";
+            let warning = warning.to_str().expect("text");
+            assert!(warning.contains(words), "{path}: {warning}");
+        }
     });
 }
 
