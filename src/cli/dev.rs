@@ -74,9 +74,12 @@ evenkeel in namespace evenkeel-system holds the result, and the service follows 
 takes effect within two seconds, other fields would need a restart. A configuration that is refused
 changes nothing, and an Event reports it.
 
-For a workload that scales, the view shows its load, the forecast with the model and its error relative
-to the naive forecast (below 1 is better; unused: not trusted), the floor (the HPA's minReplicas while
-Evenkeel raises it), and the replicas that the same HPA would have without Evenkeel.";
+For a workload that scales, the view shows its load, the forecast with its model (learning: not judged yet;
+unused: not trusted), the floor (the HPA's minReplicas while Evenkeel raises it), and the replicas that the
+same HPA would have without Evenkeel.
+
+A machine that is too slow for --speed keeps a lower one: dev measures how late its work is, lowers the
+speed by itself, and raises it again. The first line of the view says what is kept.";
 
 /// Run a whole cluster on this machine, with Evenkeel in it, and watch
 #[derive(Debug, clap::Args)]
@@ -86,7 +89,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Seconds of the scenario per second on the clock
+    /// The most seconds of the scenario per second on the clock; a slow machine keeps less
     #[arg(long, value_name = "FACTOR", default_value_t = SPEED, value_parser = parse_speed)]
     speed: f64,
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::output::Failure;
 use super::settings::ConfigArgs;
 use crate::config::{Config, ConfigError, Override};
@@ -74,6 +76,12 @@ pub(super) fn source(config: &Config) -> Result<(PrometheusSource, String), Fail
              name one with --prometheus URL",
         )),
     }
+}
+
+/// The end of the past that a server remembers: its own time, and this machine's where it does not say.
+pub(super) async fn now(source: &PrometheusSource) -> Timestamp {
+    let told = source.now().await.ok().flatten();
+    told.unwrap_or_else(clock::now)
 }
 
 /// The failure of a call that Prometheus does not answer.

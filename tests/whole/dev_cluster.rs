@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 mod checks;
+mod commands;
 mod configuration;
 mod faults;
 mod profiles;

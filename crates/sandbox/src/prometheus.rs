@@ -1,14 +1,17 @@
-//! A Prometheus on loopback that answers exactly the queries of the dev configuration, and the
-//! ranges that the service asks of them.
+//! A Prometheus on loopback that answers the queries of the dev configuration, those that Evenkeel's commands
+//! ask of any Prometheus, and plain PromQL over the series of workloads, each now and in the past.
 //!
 //! Each resource of nodes and of Pods has one metric name; `timestamp(name)` says when its
 //! exporter was last read. Values are what the counters gave at the last scrape, so they are as
-//! late and as smooth as real ones. Any other query is refused as Prometheus refuses what it
-//! cannot parse.
+//! late and as smooth as real ones. Any other query is refused, with what is not known of it.
 
 mod before;
+mod by_workload;
+mod expression;
+mod metrics;
 mod names;
 mod past;
+mod vector;
 
 pub use self::names::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 
@@ -20,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -162,8 +165,8 @@ pub async fn serve(
         .clone()
         .record(backend.machines.clone(), backend.timeline.clone());
     let router = Router::new()
-        .route("/api/v1/query", post(query))
-        .route("/api/v1/query_range", post(query))
+        .route("/api/v1/query", get(query).post(query))
+        .route("/api/v1/query_range", get(query).post(query))
         .with_state(backend);
     let serving = async move {
         tokio::select! {
@@ -190,12 +193,16 @@ async fn query(
     let (kind, found) = if form.contains_key("step") {
         ("matrix", backend.past.answer(&form, &backend.timeline))
     } else {
-        ("vector", backend.answer(text))
+        let known = backend.answer(text).map(Ok);
+        ("vector", known.unwrap_or_else(|| backend.evaluate(text)))
     };
-    let Some(found) = found else {
-        let error = format!("no such query here: {text}");
-        let body = json!({"status": "error", "errorType": "bad_data", "error": error});
-        return (StatusCode::BAD_REQUEST, Json(body)).into_response();
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => {
+            let error = format!("the Prometheus of evenkeel dev does not know this query: {why}");
+            let body = json!({"status": "error", "errorType": "bad_data", "error": error});
+            return (StatusCode::BAD_REQUEST, Json(body)).into_response();
+        }
     };
     let data = json!({"resultType": kind, "result": found});
     Json(json!({"status": "success", "data": data})).into_response()
@@ -244,6 +251,20 @@ impl Backend {
             self.series(&labels, in_base_unit(resource, sample.used[resource]))
         });
         Some(all.collect())
+    }
+
+    /// The answer to an expression now.
+    fn evaluate(&self, text: &str) -> Result<Vec<Value>, String> {
+        let expression = expression::parse(text)?;
+        let now = self.timeline.now();
+        let seconds = now.as_duration().as_secs_f64();
+        let found = self
+            .past
+            .evaluate(&expression, seconds, self.timeline.at(now))?;
+        let series = found.iter();
+        Ok(series
+            .map(|(labels, value)| self.series(&json!(labels), *value))
+            .collect())
     }
 
     fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {

@@ -8,7 +8,6 @@ mod error;
 pub mod faults;
 mod file;
 mod model;
-mod past;
 mod portraits;
 mod scale_file;
 pub mod simkube;

@@ -92,6 +92,7 @@ pub struct Cluster {
     config: kube::Config,
     kubeconfig: PathBuf,
     addresses: Addresses,
+    prometheus: SocketAddr,
     timeline: Timeline,
     events: Events,
     machines: Machines,
@@ -162,6 +163,7 @@ impl Cluster {
             config,
             kubeconfig,
             addresses,
+            prometheus,
             timeline,
             events,
             machines,
@@ -321,6 +323,12 @@ impl Cluster {
     #[must_use]
     pub const fn dashboard_address(&self) -> SocketAddr {
         self.addresses.dashboard
+    }
+
+    /// Where the simulated Prometheus is.
+    #[must_use]
+    pub const fn prometheus_address(&self) -> SocketAddr {
+        self.prometheus
     }
 
     /// The events from now on.

@@ -48,6 +48,7 @@ impl<W: Write> Show for Lines<W> {
             faults,
             kubeconfig,
             dashboard,
+            prometheus,
             metrics,
         } = started;
         writeln!(
@@ -58,6 +59,7 @@ impl<W: Write> Show for Lines<W> {
         let kubeconfig = kubeconfig.display();
         writeln!(self.to, "kubectl --kubeconfig {kubeconfig} get pods -A")?;
         writeln!(self.to, "Dashboard http://{dashboard}")?;
+        writeln!(self.to, "Prometheus http://{prometheus}")?;
         writeln!(self.to, "Metrics http://{metrics}/metrics")?;
         for fault in faults {
             writeln!(self.to, "Fault to come: {fault}")?;

@@ -110,6 +110,7 @@ fn about(cluster: &Cluster, options: &Options) -> Started {
         faults: options.faults.iter().map(ToString::to_string).collect(),
         kubeconfig: cluster.kubeconfig().to_owned(),
         dashboard: cluster.dashboard_address(),
+        prometheus: cluster.prometheus_address(),
         metrics: cluster.metrics_address(),
     }
 }

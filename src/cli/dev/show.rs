@@ -27,6 +27,8 @@ pub(super) struct Started {
     pub(super) kubeconfig: PathBuf,
     /// Address of the dashboard.
     pub(super) dashboard: SocketAddr,
+    /// Address of the simulated Prometheus.
+    pub(super) prometheus: SocketAddr,
     /// Address of the service's probes and metrics.
     pub(super) metrics: SocketAddr,
 }

@@ -92,6 +92,11 @@ fn title(model: &Model, canvas: &mut Canvas) {
         "kubectl --kubeconfig {} get pods -A",
         started.kubeconfig.display()
     );
+    let prometheus = format!("Prometheus {}", started.prometheus);
+    let room = canvas.width().saturating_sub(prometheus.len() + 1);
+    if kubectl.chars().count() <= room {
+        canvas.right(1, canvas.width(), &prometheus, Tone::Quiet);
+    }
     canvas.field(Place::new(1, 0), canvas.width(), &kubectl, Tone::Plain);
     if !model.notices.is_empty() {
         let text = notices(&model.notices);

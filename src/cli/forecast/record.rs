@@ -12,7 +12,6 @@ use crate::cli::prometheus_past::{self, PrometheusArgs, ask_all};
 use crate::controller::scaling::refill::{Answer, Question};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
-use evenkeel_clock as clock;
 use evenkeel_core::scaling::refill::Rest;
 use evenkeel_core::units::count_as_f64;
 
@@ -115,12 +114,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (source, address) = prometheus_past::source(&config)?;
     let steps = steps(args)?;
     let step = args.step.as_secs();
-    let to = args.to.unwrap_or_else(clock::now).as_second();
-    let end = Timestamp::from_second(to - to.rem_euclid(step)).map_err(Failure::call)?;
-    let rest = Rest::of(end, args.step, steps);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let now = || runtime.block_on(prometheus_past::now(&source));
+    let to = args.to.unwrap_or_else(now).as_second();
+    let end = Timestamp::from_second(to - to.rem_euclid(step)).map_err(Failure::call)?;
+    let rest = Rest::of(end, args.step, steps);
     let mut bar = Bar::new(true);
     let mut pasts = Vec::with_capacity(columns.len());
     for column in &columns {

@@ -12,7 +12,7 @@ use super::client::Client;
 use super::matchers::ExporterMatchers;
 use super::names::Addresses;
 use super::queries::{self, NodeQuery, OfInterfaces, Queries};
-use super::reader::Reader;
+use super::reader::{Reader, time};
 use super::settings::Settings;
 use crate::metrics::answer::{Answer, Answers};
 use crate::metrics::aside::aside;
@@ -90,6 +90,17 @@ impl PrometheusSource {
     /// The query of a target with window and matchers in their places.
     pub(super) fn filled(&self, promql: &str) -> String {
         self.matchers.fill(queries::windowed(promql, self.window))
+    }
+
+    /// The time of the server, which is the end of what it remembers.
+    ///
+    /// # Errors
+    /// The query failed.
+    pub async fn now(&self) -> Result<Option<Timestamp>, MetricsError> {
+        let body = self.client.session().await?.query("vector(time())").await?;
+        let mut found = None;
+        answer::read(&body, |_, value| found = time(value).ok())?;
+        Ok(found)
     }
 
     /// The label sets of series that should name nodes, for the self-check.

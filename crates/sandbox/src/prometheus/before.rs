@@ -8,17 +8,17 @@ use std::ops::RangeInclusive;
 use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
-use crate::load::{self, Used};
+use crate::load::{self, Served, Used};
 use crate::scenario::{Scale, ScaleBy, Scenario, Traffic, Workload};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// The past of a scenario's workloads that serve requests.
+/// The past of a scenario's workloads.
 #[derive(Debug, Clone)]
 pub struct Before {
     length: SignedDuration,
     trace_offset: SignedDuration,
-    workloads: Vec<(Workload, Traffic)>,
+    workloads: Vec<Workload>,
     random: Random,
 }
 
@@ -26,33 +26,52 @@ impl Before {
     /// The past that the scenario says there is; `seed` decides its noise.
     #[must_use]
     pub fn of(scenario: &Scenario, seed: u64) -> Self {
-        let serving = scenario.workloads.iter().filter_map(|workload| {
-            let traffic = workload.traffic.clone()?;
-            Some((workload.clone(), traffic))
-        });
         Self {
             length: scenario.past,
             trace_offset: scenario.trace_offset,
-            workloads: serving.collect(),
+            workloads: scenario.workloads.clone(),
             random: Random::new(seed),
         }
     }
 
-    /// The workloads with the sums over their Pods `ago` before the run began, and the number of these.
-    pub(super) fn sums(&self, ago: SignedDuration) -> impl Iterator<Item = (&Workload, Used, u32)> {
+    /// The workloads that `wanted` accepts with the sums over their Pods `ago` before the run began, and the
+    /// number of these.
+    pub(super) fn sums(
+        &self,
+        ago: SignedDuration,
+        wanted: impl Fn(&Workload) -> bool,
+    ) -> impl Iterator<Item = (&Workload, Used, u32)> {
         let known = ago <= self.length;
         let at = self.trace_offset.saturating_sub(ago);
-        let workloads = self.workloads.iter().filter(move |_| known);
-        workloads.map(move |(workload, traffic)| {
-            let (used, pods) = self.sum(workload, traffic, at);
+        let workloads = self.workloads.iter();
+        let workloads = workloads.filter(move |workload| known && wanted(workload));
+        workloads.map(move |workload| {
+            let (used, pods) = self.sum(workload, at);
             (workload, used, pods)
         })
     }
 
-    fn sum(&self, workload: &Workload, traffic: &Traffic, at: SignedDuration) -> (Used, u32) {
-        let offered = load::serve(traffic, at, 0).offered;
-        let replicas = replicas(workload, traffic, offered);
-        let served = load::serve(traffic, at, replicas);
+    /// The requests per second that come to a workload at a time of the scenario, before its run or in it; zero
+    /// for one that serves none, or has not arrived.
+    pub(super) fn requests(&self, namespace: &str, name: &str, at: SignedDuration) -> f64 {
+        let mut all = self.workloads.iter();
+        let found = all.find(|one| one.namespace == namespace && one.name == name);
+        let found = found.filter(|one| at.is_negative() || one.arrival <= at);
+        let traffic = found.and_then(|one| one.traffic.as_ref());
+        let in_trace = self.trace_offset.saturating_add(at);
+        traffic.map_or(0.0, |traffic| load::serve(traffic, in_trace, 0).offered)
+    }
+
+    fn sum(&self, workload: &Workload, at: SignedDuration) -> (Used, u32) {
+        let (replicas, served) =
+            workload
+                .traffic
+                .as_ref()
+                .map_or((workload.replicas, Served::default()), |traffic| {
+                    let offered = load::serve(traffic, at, 0).offered;
+                    let replicas = replicas(workload, traffic, offered);
+                    (replicas, load::serve(traffic, at, replicas))
+                });
         let noise = self.random.stream(&workload.name);
         let pods = (0..replicas).map(|number| {
             let noise = noise.stream(&number.to_string());
@@ -125,16 +144,14 @@ workloads:
             Ok(lines.collect::<Vec<_>>().join("\n"))
         };
         let before = Before::of(&Scenario::read(WEB, &rising).unwrap(), 1);
-        let mut sums = before.sums(SignedDuration::from_mins(minutes));
-        let found = sums.next().map(|(workload, used, _)| {
-            assert_eq!(workload.name, "web");
-            used[Resource::Cpu] / 1000.0
-        });
-        assert!(
-            sums.next().is_none(),
-            "what serves nothing comes with the run"
-        );
-        found
+        let ago = SignedDuration::from_mins(minutes);
+        let mut store = before.sums(ago, |workload| workload.name == "store");
+        let idle = store
+            .next()
+            .map(|(_, used, pods)| (used[Resource::Cpu], pods));
+        assert!(idle.is_none_or(|idle| idle == (100.0, 2)), "{idle:?}");
+        let mut sums = before.sums(ago, |workload| workload.name == "web");
+        sums.next().map(|(_, used, _)| used[Resource::Cpu] / 1000.0)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start and, where
 //! the scenario has a past, before; which is what the service asks for when it begins.
 //!
-//! Only the one form of a range query is answered that the service asks, for sums or for numbers of Pods.
+//! The queries by workload are answered that the service asks, and expressions over the series of each Pod.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::before::Before;
-use super::names::{POD_METRICS, in_base_unit};
+use super::by_workload::{self, Aggregate, Asked};
+use super::expression::{self, Expression};
+use super::metrics;
+use super::names::in_base_unit;
+use super::vector::{Labels, Moment, Series, Vector};
 use crate::Timeline;
 use crate::machines::Machines;
 use evenkeel_core::placement::usage::PodName;
@@ -22,7 +26,7 @@ const KEPT: usize = 720;
 /// How long a scrape stands for what comes after it: Prometheus looks back this far.
 const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
 
-/// Namespace and workload, as in `Deployment/web`.
+/// Namespace and name of a workload.
 type Name = (String, String);
 
 /// The sums of one scrape.
@@ -32,14 +36,22 @@ type Sums = BTreeMap<Name, Sum>;
 #[derive(Debug, Clone)]
 struct Sum {
     used: Resources<f64>,
-    /// When each of the Pods was first measured.
-    pods: Vec<SignedDuration>,
+    pods: Vec<KnownPod>,
+}
+
+/// A Pod of a workload.
+#[derive(Debug, Clone)]
+struct KnownPod {
+    /// `None` before the run, of which the names are not kept.
+    name: Option<Arc<str>>,
+    /// When it was first measured.
+    since: SignedDuration,
 }
 
 impl Sum {
     /// True where all but a negligible share of the Pods were measured by then.
     fn is_settled(&self, by: SignedDuration, share: usize) -> bool {
-        let new = self.pods.iter().filter(|first| **first > by);
+        let new = self.pods.iter().filter(|pod| pod.since > by);
         new.count() * share <= self.pods.len()
     }
 }
@@ -79,116 +91,168 @@ impl Past {
         }
     }
 
-    /// The range vector that is asked for; `None` for another query than the service's.
+    /// The range vector that is asked for; the error says what is not known.
     pub(super) fn answer(
         &self,
         form: &BTreeMap<String, String>,
         timeline: &Timeline,
-    ) -> Option<Vec<Value>> {
-        let Asked {
-            aggregate,
-            pods: name,
-            ago,
-            share,
-        } = within_by_workload(form.get("query")?)?;
-        let mut all = Resource::ALL.into_iter();
-        let resource = all.find(|resource| POD_METRICS[*resource].1 == name)?;
-        let number = |field: &str| form.get(field)?.parse::<f64>().ok();
-        let step = form.get("step")?.strip_suffix("ms")?.parse::<f64>().ok()? / 1000.0;
-        let (start, end) = (number("start")?, number("end")?);
-        let mut points: BTreeMap<Name, Vec<Value>> = BTreeMap::new();
-        let mut at = start;
-        while step > 0.0 && at <= end {
-            let time = SignedDuration::try_from_secs_f64(at).ok()?;
-            let scenario = timeline.at(Timestamp::UNIX_EPOCH.checked_add(time).ok()?);
-            let settled = scenario.saturating_sub(ago);
-            let sums = self.at(scenario).into_iter();
-            for (name, sum) in sums.filter(|(_, sum)| sum.is_settled(settled, share)) {
-                let value = match aggregate {
-                    Aggregate::Sum => in_base_unit(resource, sum.used[resource]).to_string(),
-                    Aggregate::Count => sum.pods.len().to_string(),
-                };
-                points.entry(name).or_default().push(json!([at, value]));
-            }
-            at += step;
-        }
-        let series = points.into_iter().map(|((namespace, workload), values)| {
-            let labels = json!({"namespace": namespace, "workload": workload});
-            json!({"metric": labels, "values": values})
+    ) -> Result<Vec<Value>, String> {
+        let query = form.get("query").ok_or("the field query is missing")?;
+        let times = grid(form)?.into_iter().filter_map(|seconds| {
+            let time = SignedDuration::try_from_secs_f64(seconds).ok()?;
+            let date = Timestamp::UNIX_EPOCH.checked_add(time).ok()?;
+            Some((seconds, timeline.at(date)))
         });
-        Some(series.collect())
+        let mut points: BTreeMap<Labels, Vec<Value>> = BTreeMap::new();
+        if let Some(asked) = by_workload::by_workload(query) {
+            let resource = asked
+                .resource()
+                .ok_or("the query by Pod is not known here")?;
+            for (seconds, at) in times {
+                for (labels, value) in self.of_workloads(&asked, resource, at) {
+                    let point = json!([seconds, value]);
+                    points.entry(labels).or_default().push(point);
+                }
+            }
+        } else {
+            let expression = expression::parse(query)?;
+            for (seconds, at) in times {
+                for (labels, value) in self.evaluate(&expression, seconds, at)? {
+                    let point = json!([seconds, value.to_string()]);
+                    points.entry(labels).or_default().push(point);
+                }
+            }
+        }
+        let series = points.into_iter();
+        let series = series.map(|(labels, values)| json!({"metric": labels, "values": values}));
+        Ok(series.collect())
     }
 
-    /// The newest scrape at a time of the scenario.
-    fn at(&self, time: SignedDuration) -> Sums {
+    /// The sums or numbers of the workloads that are asked for, at a time at which their Pods had settled.
+    fn of_workloads(
+        &self,
+        asked: &Asked<'_>,
+        resource: Resource,
+        at: SignedDuration,
+    ) -> Vec<(Labels, String)> {
+        let settled = at.saturating_sub(asked.ago);
+        let sums = self.at(at, |namespace, name| asked.names(namespace, name));
+        let sums = sums.into_iter();
+        let sums = sums.filter(|(_, sum)| sum.is_settled(settled, asked.share));
+        let told = sums.map(|((namespace, name), sum)| {
+            let value = match asked.aggregate {
+                Aggregate::Sum => in_base_unit(resource, sum.used[resource]).to_string(),
+                Aggregate::Count => sum.pods.len().to_string(),
+            };
+            let workload = format!("Deployment/{name}");
+            let labels = [("namespace", namespace), ("workload", workload)];
+            (
+                labels
+                    .map(|(label, value)| (label.to_owned(), value))
+                    .into(),
+                value,
+            )
+        });
+        told.collect()
+    }
+
+    /// The answer to an expression at a time of the scenario, which is so many seconds after 1970.
+    pub(super) fn evaluate(
+        &self,
+        expression: &Expression,
+        seconds: f64,
+        at: SignedDuration,
+    ) -> Result<Vector, String> {
+        let names = expression.names();
+        let sums = self.at(at, |_, _| !names.is_empty());
+        let of_one = |((namespace, name), sum): (&Name, &Sum)| {
+            let pods = sum.pods.iter().map(|pod| pod.name.as_deref());
+            let workload = metrics::Workload {
+                namespace,
+                name,
+                used: &sum.used,
+                requests: self.before.requests(namespace, name, at),
+            };
+            workload.series(&names, pods)
+        };
+        let series: Vec<Series> = sums.iter().flat_map(of_one).collect();
+        let moment = Moment {
+            seconds,
+            series: &series,
+            names: &metrics::NAMES,
+        };
+        moment.vector(expression)
+    }
+
+    /// The newest scrape at a time of the scenario, of the workloads that `wanted` accepts.
+    fn at(&self, time: SignedDuration, wanted: impl Fn(&str, &str) -> bool) -> Sums {
         if time.is_negative() {
-            return self.before(time);
+            return self.before(time, wanted);
         }
         let past = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = past.iter().rev().find(|(at, _)| *at <= time);
         let fresh = newest.filter(|(at, _)| time.saturating_sub(*at) <= LOOKBACK);
-        fresh.map(|(_, sums)| sums.clone()).unwrap_or_default()
+        let sums = fresh.into_iter().flat_map(|(_, sums)| sums);
+        let wanted = sums.filter(|((namespace, name), _)| wanted(namespace, name));
+        wanted
+            .map(|(name, sum)| (name.clone(), sum.clone()))
+            .collect()
     }
 
     /// The sums at a time before the start, when all Pods had been there for long.
-    fn before(&self, time: SignedDuration) -> Sums {
-        let sums = self.before.sums(time.abs());
+    fn before(&self, time: SignedDuration, wanted: impl Fn(&str, &str) -> bool) -> Sums {
+        let sums = self.before.sums(time.abs(), |workload| {
+            wanted(&workload.namespace, &workload.name)
+        });
         sums.map(|(workload, used, pods)| {
-            let name = name_of(&workload.namespace, &workload.name);
-            let pods = vec![SignedDuration::MIN; usize::try_from(pods).unwrap_or_default()];
+            let name = (workload.namespace.clone(), workload.name.clone());
+            let pod = KnownPod {
+                name: None,
+                since: SignedDuration::MIN,
+            };
+            let pods = vec![pod; usize::try_from(pods).unwrap_or_default()];
             (name, Sum { used, pods })
         })
         .collect()
     }
 }
 
-/// A workload by its namespace and what it is called there.
-fn name_of(namespace: &str, workload: &str) -> Name {
-    (namespace.to_owned(), format!("Deployment/{workload}"))
-}
+/// The most points of a series, as Prometheus has it.
+const MOST_POINTS: usize = 11_000;
 
-/// What is told of the Pods of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Aggregate {
-    Sum,
-    Count,
-}
-
-/// What a query asks for by workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Asked<'q> {
-    aggregate: Aggregate,
-    /// The query by Pod.
-    pods: &'q str,
-    /// How long ago Pods have to have been measured.
-    ago: SignedDuration,
-    /// Of how many Pods one may be newer.
-    share: usize,
-}
-
-/// What is asked for; `None` for another query than the service's.
-fn within_by_workload(query: &str) -> Option<Asked<'_>> {
-    let (all, new) = query.split_once(" unless on (namespace, workload) (")?;
-    let (new, _) = new.split_once(" > on (namespace, workload) ")?;
-    let (new, share) = new.rsplit_once(" * ")?;
-    let (aggregate, rest) = all.split_once(" by (namespace, workload) ")?;
-    let aggregate = match aggregate {
-        "sum" => Aggregate::Sum,
-        "count" => Aggregate::Count,
-        _ => return None,
+/// The times that a range query asks for, in seconds since 1970.
+fn grid(form: &BTreeMap<String, String>) -> Result<Vec<f64>, String> {
+    let number = |field: &str| {
+        let text = form.get(field).map_or("", String::as_str);
+        let (digits, scale) = match text.strip_suffix("ms") {
+            Some(digits) => (digits, 0.001),
+            None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+        };
+        let number = digits
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite());
+        let number = number.map(|number| number * scale);
+        number.ok_or_else(|| {
+            format!("{field}: {text:?} is not accepted: seconds, such as 1700000000 or 60s")
+        })
     };
-    let rest = rest.strip_prefix("(label_replace(label_replace(label_join(")?;
-    let (pods, _) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
-    let new_pods =
-        format!("({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset ");
-    let (_, ago) = new.split_once(&new_pods)?;
-    let (ago, _) = ago.split_once("ms))")?;
-    Some(Asked {
-        aggregate,
-        pods,
-        ago: SignedDuration::from_millis(ago.parse().ok()?),
-        share: share.parse().ok()?,
-    })
+    let (start, end, step) = (number("start")?, number("end")?, number("step")?);
+    if step <= 0.0 {
+        return Err("step has to be above 0".to_owned());
+    }
+    let mut times = Vec::new();
+    let mut at = start;
+    while at <= end {
+        if times.len() == MOST_POINTS {
+            return Err(format!(
+                "exceeded maximum resolution of {MOST_POINTS} points per timeseries"
+            ));
+        }
+        times.push(at);
+        at += step;
+    }
+    Ok(times)
 }
 
 /// The sums over the Pods of each workload, as last scraped at `at`; `since` is when each Pod was first
@@ -203,14 +267,17 @@ fn sums(
     let mut sums = Sums::new();
     for (pod, sample) in samples {
         let workload = pod.name().rsplitn(3, '-').last().unwrap_or_default();
-        let name = name_of(pod.namespace(), workload);
+        let name = (pod.namespace().to_owned(), workload.to_owned());
         let first = before.remove(&pod).unwrap_or(at);
         let sum = sums.entry(name).or_insert(Sum {
             used: Resources::default(),
             pods: Vec::new(),
         });
         sum.used = Resources::from_fn(|resource| sum.used[resource] + sample.used[resource]);
-        sum.pods.push(first);
+        sum.pods.push(KnownPod {
+            name: Some(pod.name().into()),
+            since: first,
+        });
         since.insert(pod, first);
     }
     sums
@@ -225,7 +292,8 @@ mod tests {
         let sums = |pods: &str| {
             format!(
                 "sum by (namespace, workload) (label_replace(label_replace(label_join({pods}, \
-                 \"pod_path\", \"/\", \"namespace\", \"pod\"), …)"
+                 \"pod_path\", \"/\", \"namespace\", \"pod\"), \"workload\", \"StatefulSet/$2\", \"pod_path\", \
+                 \"(shop)/(.+)-[0-9]+\"), …)"
             )
         };
         let new = format!(
@@ -259,10 +327,11 @@ mod tests {
         let form = BTreeMap::from(fields);
         let points = |length| {
             let found = past_of(length).answer(&form, &timeline).unwrap();
-            found.first().map(|series| {
-                assert_eq!(series["metric"]["workload"], "Deployment/web");
-                series["values"].as_array().unwrap().len()
-            })
+            let is_web = |series: &&Value| series["metric"]["workload"] == "Deployment/web";
+            found
+                .iter()
+                .find(is_web)
+                .map(|series| series["values"].as_array().unwrap().len())
         };
         assert_eq!(points(SignedDuration::ZERO), None);
         assert_eq!(points(SignedDuration::from_mins(30)), Some(2));
@@ -276,10 +345,14 @@ mod tests {
         for (second, cores) in [(0, 1.0), (15, 2.0)] {
             let used = Resources::from_fn(|_| cores * 1000.0);
             let sum = |workload: &str, newest| {
-                let name = ("shop".to_owned(), format!("Deployment/{workload}"));
-                let mut pods = vec![SignedDuration::from_secs(newest)];
+                let name = ("shop".to_owned(), workload.to_owned());
+                let pod = |second| KnownPod {
+                    name: None,
+                    since: SignedDuration::from_secs(second),
+                };
+                let mut pods = vec![pod(newest)];
                 let others: usize = if workload == "large" { 50 } else { 2 };
-                pods.extend(vec![SignedDuration::from_secs(-60); others]);
+                pods.extend(vec![pod(-60); others]);
                 (name, Sum { used, pods })
             };
             // Two have a new Pod at each scrape, of which it is one of many in one.
@@ -301,15 +374,18 @@ mod tests {
         let points = json!([[1007.5, "1"], [1030.0, "2"]]);
         let large = json!({"namespace": "shop", "workload": "Deployment/large"});
         let both = [large, labels].map(|labels| json!({"metric": labels, "values": points}));
-        assert_eq!(found, Some(both.to_vec()));
+        assert_eq!(found, Ok(both.to_vec()));
         let counts = by_workload("pod_cpu").replace("sum by", "count by");
         let found = past.answer(&form(counts), &timeline).unwrap();
         assert_eq!(found[0]["values"], json!([[1007.5, "51"], [1030.0, "51"]]));
         assert_eq!(found[1]["values"], json!([[1007.5, "3"], [1030.0, "3"]]));
-        assert_eq!(past.answer(&form("pod_cpu".to_owned()), &timeline), None);
+        let each = past.answer(&form("sum(pod_cpu{pod=~\"web-.+\"})".to_owned()), &timeline);
+        let points = json!([[985.0, "0"]]);
+        assert_ne!(each.unwrap()[0]["values"], points);
         let unsettled = by_workload("pod_cpu");
         let (unsettled, _) = unsettled.split_once(" unless on (namespace, w").unwrap();
-        assert_eq!(past.answer(&form(unsettled.to_owned()), &timeline), None);
-        assert_eq!(past.answer(&form(by_workload("up")), &timeline), None);
+        assert!(past.answer(&form(unsettled.to_owned()), &timeline).is_err());
+        let unknown = past.answer(&form(by_workload("up")), &timeline);
+        assert_eq!(unknown.unwrap_err(), "the query by Pod is not known here");
     }
 }

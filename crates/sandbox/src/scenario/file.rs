@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::error::ScenarioError;
 use super::faults::{self, Fault, FaultError};
 use super::model::{NodeShape, Scenario, Startup, Traffic, Usage, Workload};
-use super::past;
 use super::portraits::Written;
 use super::scale_file::ScaleFile;
 use super::simulation::{self, SimulationFile};
@@ -166,7 +165,7 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         begin: trace_offset,
     };
     let workload = |file: WorkloadFile, path: &str| file.check(path, requests);
-    let past = past::within(trace_offset, optional("past", past)?)?;
+    let past = optional("past", past)?;
     Ok(Scenario {
         name,
         trace_offset,

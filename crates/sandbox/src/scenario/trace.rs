@@ -1,6 +1,7 @@
 //! A recorded load over time, which a workload's traffic follows.
 //!
-//! A trace goes on from its beginning when it ends, so that a run may last longer than it.
+//! A trace goes on from its beginning when it ends, so that a run may last longer than it; likewise it has ended
+//! before it begins, so that a past may be longer.
 
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -60,7 +61,7 @@ impl Trace {
     /// the line through them.
     #[must_use]
     pub fn share(&self, at: SignedDuration) -> f64 {
-        let position = (at.as_secs_f64().max(0.0) / self.step).rem_euclid(self.length());
+        let position = (at.as_secs_f64() / self.step).rem_euclid(self.length());
         let first = index(position);
         let value = |at: usize| self.values[at % self.values.len()];
         let (left, right) = (value(first), value(first + 1));

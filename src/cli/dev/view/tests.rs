@@ -24,6 +24,7 @@ fn model(faults: &[&str]) -> Model {
         faults: faults.iter().map(ToString::to_string).collect(),
         kubeconfig: PathBuf::from("/tmp/evenkeel-dev-AbCdEf/kubeconfig"),
         dashboard: ([127, 0, 0, 1], 8081).into(),
+        prometheus: ([127, 0, 0, 1], 9090).into(),
         metrics: ([127, 0, 0, 1], 8080).into(),
     })
 }

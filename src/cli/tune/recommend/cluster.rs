@@ -13,11 +13,10 @@ use super::args::Args;
 use super::files::workload;
 use super::workload::Workload;
 use crate::cli::output::{self, Failure};
-use crate::cli::prometheus_past::{source, unreachable};
+use crate::cli::prometheus_past::{now, source, unreachable};
 use crate::cluster::pages::list;
 use crate::metrics::ContainerName;
 use crate::metrics::prometheus::{Grid, Harm, PrometheusSource};
-use evenkeel_clock as clock;
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
 use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::kinds::Kind;
@@ -131,7 +130,7 @@ async fn past(
     namespace: &str,
     args: &Args,
 ) -> Result<Past, crate::metrics::MetricsError> {
-    let until = clock::now();
+    let until = now(prometheus).await;
     let days = SignedDuration::from_hours(24).saturating_mul(i32::try_from(args.days).unwrap_or(1));
     let mut used = CpuMemory::<HashMap<ContainerName, Vec<f64>>>::default();
     for resource in TunedResource::ALL {

@@ -1,0 +1,214 @@
+//! The series that the simulated Prometheus has of each workload, under the names of cAdvisor, kube-state-metrics
+//! and a web server.
+
+use super::names::in_base_unit;
+use super::vector::{Labels, Series};
+use evenkeel_core::units::{Resource, Resources};
+
+/// The one container of simulated Pods.
+const CONTAINER: &str = "main";
+/// The characters that Kubernetes makes the endings of Pods' names of, and such an ending's first part.
+const SAFE: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+const HASH: &str = "7c5d8f9b4x";
+/// The periods of the cpu controller in a second.
+const PERIODS: f64 = 10.0;
+
+/// What a series says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Content {
+    /// A counter of a container's use.
+    Growth(Resource),
+    /// A container's use.
+    Level(Resource),
+    /// A counter of a container that grows by so much in a second.
+    Steady(f64),
+    /// A Pod's use under the dev configuration's own name.
+    OfPod(Resource),
+    /// A counter of the requests that a Pod gets.
+    Requests,
+    /// The ready replicas of a Deployment.
+    Replicas,
+}
+
+const METRICS: [(&str, Content); 16] = [
+    (
+        "container_cpu_usage_seconds_total",
+        Content::Growth(Resource::Cpu),
+    ),
+    (
+        "container_memory_working_set_bytes",
+        Content::Level(Resource::Memory),
+    ),
+    (
+        "container_network_receive_bytes_total",
+        Content::Growth(Resource::NetworkIo),
+    ),
+    (
+        "container_fs_reads_bytes_total",
+        Content::Growth(Resource::DiskIo),
+    ),
+    ("container_fs_usage_bytes", Content::Level(Resource::Disk)),
+    ("container_cpu_cfs_periods_total", Content::Steady(PERIODS)),
+    (
+        "container_cpu_cfs_throttled_periods_total",
+        Content::Steady(0.0),
+    ),
+    ("container_oom_events_total", Content::Steady(0.0)),
+    ("http_requests_total", Content::Requests),
+    ("kube_deployment_spec_replicas", Content::Replicas),
+    ("kube_deployment_status_replicas_ready", Content::Replicas),
+    ("pod_cpu", Content::OfPod(Resource::Cpu)),
+    ("pod_memory", Content::OfPod(Resource::Memory)),
+    ("pod_network_io", Content::OfPod(Resource::NetworkIo)),
+    ("pod_disk_io", Content::OfPod(Resource::DiskIo)),
+    ("pod_disk", Content::OfPod(Resource::Disk)),
+];
+
+/// The names that there are series of.
+pub(super) const NAMES: [&str; METRICS.len()] = {
+    let mut names = [""; METRICS.len()];
+    let mut at = 0;
+    while at < METRICS.len() {
+        names[at] = METRICS[at].0;
+        at += 1;
+    }
+    names
+};
+
+/// A workload at one time.
+pub(super) struct Workload<'w> {
+    pub(super) namespace: &'w str,
+    pub(super) name: &'w str,
+    /// The sum over its Pods.
+    pub(super) used: &'w Resources<f64>,
+    /// Requests per second that come to it.
+    pub(super) requests: f64,
+}
+
+impl Workload<'_> {
+    /// The series of these names; a Pod whose name is not known gets one of its place.
+    pub(super) fn series<'p>(
+        &self,
+        names: &[&str],
+        pods: impl ExactSizeIterator<Item = Option<&'p str>>,
+    ) -> Vec<Series> {
+        let count = pods.len();
+        let (of_pods, whole): (Vec<_>, Vec<_>) = METRICS
+            .into_iter()
+            .filter(|(name, _)| names.contains(name))
+            .partition(|(_, content)| *content != Content::Replicas);
+        let whole = whole.into_iter().map(|(name, _)| Series {
+            name,
+            labels: self.labels([("deployment", self.name)]),
+            value: as_f64(count),
+            is_counter: false,
+        });
+        let mut series: Vec<Series> = whole.collect();
+        if of_pods.is_empty() {
+            return series;
+        }
+        for (place, pod) in pods.enumerate() {
+            let pod = pod.map_or_else(|| pod_name(self.name, place), str::to_owned);
+            let of_pod = of_pods.iter();
+            series.extend(
+                of_pod.map(|(name, content)| self.of_pod(name, *content, &pod, as_f64(count))),
+            );
+        }
+        series
+    }
+
+    /// One of `count` Pods, which share alike.
+    fn of_pod(&self, name: &'static str, content: Content, pod: &str, count: f64) -> Series {
+        let used = |resource| in_base_unit(resource, self.used[resource]) / count;
+        let (value, is_counter) = match content {
+            Content::Growth(resource) => (used(resource), true),
+            Content::Level(resource) | Content::OfPod(resource) => (used(resource), false),
+            Content::Steady(value) => (value, true),
+            Content::Requests => (self.requests / count, true),
+            Content::Replicas => (count, false),
+        };
+        let labels = match content {
+            Content::Growth(_) | Content::Level(_) | Content::Steady(_) => {
+                self.labels([("pod", pod), ("container", CONTAINER)])
+            }
+            Content::OfPod(_) => self.labels([("pod", pod)]),
+            Content::Requests | Content::Replicas => {
+                self.labels([("pod", pod), ("service", self.name)])
+            }
+        };
+        Series {
+            name,
+            labels,
+            value,
+            is_counter,
+        }
+    }
+
+    fn labels<const N: usize>(&self, labels: [(&str, &str); N]) -> Labels {
+        let all = [("namespace", self.namespace)].into_iter().chain(labels);
+        all.map(|(label, value)| (label.to_owned(), value.to_owned()))
+            .collect()
+    }
+}
+
+fn as_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// A name that Kubernetes could have given the Pod at a place among those of a Deployment.
+fn pod_name(workload: &str, place: usize) -> String {
+    let mut rest = place;
+    let mut ending = [SAFE[0]; 5];
+    for digit in ending.iter_mut().rev() {
+        *digit = SAFE[rest % SAFE.len()];
+        rest /= SAFE.len();
+    }
+    let ending = ending.map(char::from);
+    format!("{workload}-{HASH}-{}", String::from_iter(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::POD_METRICS;
+    use super::*;
+    use evenkeel_kubernetes::kinds::Kind;
+    use evenkeel_kubernetes::pod_names;
+
+    #[test]
+    fn the_pods_of_a_workload_share_its_use_and_its_requests() {
+        let used = Resources::from_fn(|_| 3_000.0);
+        let workload = Workload {
+            namespace: "shop",
+            name: "web",
+            used: &used,
+            requests: 90.0,
+        };
+        let names = [
+            "container_cpu_usage_seconds_total",
+            "http_requests_total",
+            "kube_deployment_spec_replicas",
+        ];
+        let series = workload.series(&names, [Some("web-a"), None, None].into_iter());
+        let told = series.iter().map(|one| {
+            let pod = one.labels.get("pod").map_or("", String::as_str);
+            assert!(
+                !pod.starts_with("web-7") || pod_names::is_of(Kind::Deployment, "web", pod),
+                "{pod}"
+            );
+            (one.name, one.value)
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(told[0], ("kube_deployment_spec_replicas", 3.0));
+        assert_eq!(told.len(), 7);
+        for pair in told[1..].chunks(2) {
+            assert_eq!(pair, [(names[0], 1.0), (names[1], 30.0)]);
+        }
+    }
+
+    #[test]
+    fn the_dev_configuration_asks_for_series_that_there_are() {
+        for (_, name) in POD_METRICS.values() {
+            assert!(NAMES.contains(name), "{name}");
+        }
+    }
+}

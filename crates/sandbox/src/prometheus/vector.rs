@@ -1,0 +1,282 @@
+//! The answer to an expression at one time, from the series of workloads at that time.
+
+use std::collections::BTreeMap;
+
+use super::expression::{Aggregation, Expression, Function, Operator, Over, Selector};
+
+/// Labels with their values.
+pub(super) type Labels = BTreeMap<String, String>;
+/// Each series with its value.
+pub(super) type Vector = Vec<(Labels, f64)>;
+
+/// A series, as exporters give it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Series {
+    pub(super) name: &'static str,
+    pub(super) labels: Labels,
+    /// The value of a gauge, or what a counter grows by in a second.
+    pub(super) value: f64,
+    pub(super) is_counter: bool,
+}
+
+/// The value of an expression.
+enum Value {
+    Scalar(f64),
+    Vector(Vector),
+}
+
+/// The series and the time, in seconds since 1970, that an expression is asked at.
+pub(super) struct Moment<'s> {
+    pub(super) seconds: f64,
+    pub(super) series: &'s [Series],
+    /// The names that there are series of at some time.
+    pub(super) names: &'s [&'s str],
+}
+
+impl Moment<'_> {
+    /// The answer to an expression; a number counts as a series without labels.
+    pub(super) fn vector(&self, expression: &Expression) -> Result<Vector, String> {
+        Ok(match self.value(expression)? {
+            Value::Scalar(value) => vec![(Labels::new(), value)],
+            Value::Vector(vector) => vector,
+        })
+    }
+
+    fn value(&self, expression: &Expression) -> Result<Value, String> {
+        Ok(match expression {
+            Expression::Number(value) => Value::Scalar(*value),
+            Expression::Time => Value::Scalar(self.seconds),
+            Expression::Call(Function::Vector, of) => Value::Vector(self.vector(of)?),
+            Expression::Call(Function::Timestamp, of) => {
+                let of = self.timed(of)?.into_iter();
+                Value::Vector(of.map(|(labels, _)| (labels, self.seconds)).collect())
+            }
+            Expression::Series(selector) => Value::Vector(self.select(selector, false)?),
+            Expression::Aggregate { by, operator, of } => {
+                Value::Vector(aggregated(self.vector(of)?, by, *operator))
+            }
+            Expression::Binary(left, operator, right) => {
+                binary(self.value(left)?, *operator, self.value(right)?)
+            }
+        })
+    }
+
+    /// The series of which the times are asked for, which may be counters.
+    fn timed(&self, of: &Expression) -> Result<Vector, String> {
+        match of {
+            Expression::Series(selector) => self.select(selector, true),
+            of => self.vector(of),
+        }
+    }
+
+    fn select(&self, selector: &Selector, timed: bool) -> Result<Vector, String> {
+        let Selector {
+            name,
+            matchers,
+            over,
+        } = selector;
+        if !self.names.contains(&&**name) {
+            let names = self.names.join(", ");
+            return Err(format!("there is no metric {name}; there are {names}"));
+        }
+        let mut found = Vector::new();
+        for series in self.series.iter().filter(|one| one.name == name) {
+            let label = |label: &str| series.labels.get(label).map(String::as_str);
+            if !matchers.iter().all(|matcher| matcher.accepts(label)) {
+                continue;
+            }
+            let value = match (series.is_counter, over) {
+                (_, None) if timed => self.seconds,
+                (true, Some((Over::Rate, _))) | (false, None | Some((Over::Value, _))) => {
+                    series.value
+                }
+                (true, Some((Over::Increase, seconds))) => series.value * seconds,
+                (true, _) => {
+                    return Err(format!("{name} is a counter: ask for its rate or increase"));
+                }
+                (false, _) => return Err(format!("{name} is a gauge: it has no rate")),
+            };
+            found.push((series.labels.clone(), value));
+        }
+        Ok(found)
+    }
+}
+
+fn aggregated(of: Vector, by: &[String], operator: Aggregation) -> Vector {
+    let mut groups: BTreeMap<Labels, Vec<f64>> = BTreeMap::new();
+    for (mut labels, value) in of {
+        labels.retain(|label, _| by.contains(label));
+        groups.entry(labels).or_default().push(value);
+    }
+    let of_group = |values: Vec<f64>| {
+        let count = values.iter().map(|_| 1.0).sum::<f64>();
+        let sum = values.iter().sum::<f64>();
+        match operator {
+            Aggregation::Sum => sum,
+            Aggregation::Avg => sum / count,
+            Aggregation::Count => count,
+            Aggregation::Min => values.into_iter().fold(f64::INFINITY, f64::min),
+            Aggregation::Max => values.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
+    };
+    let groups = groups.into_iter();
+    groups
+        .map(|(labels, values)| (labels, of_group(values)))
+        .collect()
+}
+
+fn binary(left: Value, operator: Operator, right: Value) -> Value {
+    let of_number = |vector: Vector, of: &dyn Fn(f64) -> Option<f64>| {
+        let kept = vector.into_iter();
+        Value::Vector(
+            kept.filter_map(|(labels, value)| Some((labels, of(value)?)))
+                .collect(),
+        )
+    };
+    match (left, right) {
+        (Value::Scalar(left), Value::Scalar(right)) => {
+            Value::Scalar(computed(left, operator, right).unwrap_or(0.0))
+        }
+        (Value::Vector(left), Value::Scalar(right)) => {
+            of_number(left, &|value| computed(value, operator, right))
+        }
+        (Value::Scalar(left), Value::Vector(right)) => {
+            of_number(right, &|value| computed(left, operator, value))
+        }
+        (Value::Vector(mut left), Value::Vector(right)) if operator == Operator::Or => {
+            let known: Vec<Labels> = left.iter().map(|(labels, _)| labels.clone()).collect();
+            left.extend(
+                right
+                    .into_iter()
+                    .filter(|(labels, _)| !known.contains(labels)),
+            );
+            Value::Vector(left)
+        }
+        (Value::Vector(left), Value::Vector(right)) => {
+            let right: BTreeMap<Labels, f64> = right.into_iter().collect();
+            let both = left.into_iter().filter_map(|(labels, value)| {
+                let other = right.get(&labels)?;
+                Some((labels, computed(value, operator, *other)?))
+            });
+            Value::Vector(both.collect())
+        }
+    }
+}
+
+/// The result for two numbers; `None` where a comparison leaves the first out.
+fn computed(left: f64, operator: Operator, right: f64) -> Option<f64> {
+    Some(match operator {
+        Operator::Or => left,
+        Operator::Greater => return (left > right).then_some(left),
+        Operator::Less => return (left < right).then_some(left),
+        Operator::Plus => left + right,
+        Operator::Minus => left - right,
+        Operator::Times => left * right,
+        Operator::By => left / right,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expression::parse;
+    use super::*;
+
+    const NAMES: [&str; 3] = ["cpu_total", "memory", "kills_total"];
+
+    fn asked(text: &str) -> Result<Vec<(String, f64)>, String> {
+        let series = |name, pod: &str, value, is_counter| Series {
+            name,
+            labels: [("namespace", "shop"), ("pod", pod)]
+                .map(|(label, value)| (label.to_owned(), value.to_owned()))
+                .into(),
+            value,
+            is_counter,
+        };
+        let series = [
+            series("cpu_total", "web-1", 0.5, true),
+            series("cpu_total", "web-2", 1.5, true),
+            series("cpu_total", "store-1", 9.0, true),
+            series("memory", "web-1", 100.0, false),
+        ];
+        let moment = Moment {
+            seconds: 1_000.0,
+            series: &series,
+            names: &NAMES,
+        };
+        let found = moment.vector(&parse(text)?)?.into_iter();
+        let told = found.map(|(labels, value)| {
+            let labels: Vec<String> = labels.into_values().collect();
+            (labels.join("/"), value)
+        });
+        Ok(told.collect())
+    }
+
+    #[test]
+    fn what_people_ask_is_answered() {
+        let one = |value| vec![(String::new(), value)];
+        for (text, expected) in [
+            ("sum(rate(cpu_total{pod=~\"web-.+\"}[5m]))", one(2.0)),
+            (
+                "sum(rate(cpu_total{namespace=\"shop\",pod!~\"web-.+\"}[1m30s]))",
+                one(9.0),
+            ),
+            (
+                "100 * avg(rate(cpu_total{pod=~\"web-.+\"}[5m])) / 0.5",
+                one(200.0),
+            ),
+            ("count(irate(cpu_total[5m]) > 1)", one(2.0)),
+            (
+                "sum by (namespace) (rate(cpu_total[1m]))",
+                vec![("shop".to_owned(), 11.0)],
+            ),
+            (
+                "max(rate(cpu_total[1m])) by (namespace)",
+                vec![("shop".to_owned(), 9.0)],
+            ),
+            (
+                "memory{pod=\"web-1\"}",
+                vec![("shop/web-1".to_owned(), 100.0)],
+            ),
+            (
+                "max_over_time(memory[1h]) or vector(1)",
+                vec![("shop/web-1".to_owned(), 100.0), (String::new(), 1.0)],
+            ),
+            (
+                "max by (pod) (timestamp(cpu_total{pod=\"web-2\"}))",
+                vec![("web-2".to_owned(), 1_000.0)],
+            ),
+            (
+                "increase(cpu_total{pod=\"web-1\"}[10s]) / (increase(cpu_total[10s]) > 0)",
+                vec![("shop/web-1".to_owned(), 1.0)],
+            ),
+            ("sum(increase(kills_total[1d]))", Vec::new()),
+            ("vector(time())", one(1_000.0)),
+            ("1 + 2 * 3", one(7.0)),
+        ] {
+            assert_eq!(asked(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_named() {
+        for (text, why) in [
+            (
+                "up",
+                "there is no metric up; there are cpu_total, memory, kills_total",
+            ),
+            ("cpu_total", "cpu_total is a counter"),
+            ("rate(memory[1m])", "memory is a gauge"),
+            (
+                "histogram_quantile(0.9, memory)",
+                "\"histogram_quantile(0.9, memory)\" is not known",
+            ),
+            ("sum(memory", "\")\" is missing"),
+            ("memory offset 1h", "\"offset 1h\" is not known"),
+            ("rate(cpu_total[1y])", "\"y\" is no unit of time"),
+            ("", "is not known"),
+        ] {
+            let error = asked(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}
