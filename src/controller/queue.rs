@@ -6,7 +6,7 @@
 //! for a while, see [`FailedWrites`]; but for wakes, which are few, and planned as
 //! often as they are to be tried.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -16,7 +16,7 @@ use evenkeel_clock as clock;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::failed_writes::{FailedWrites, Fault};
 use evenkeel_kubernetes::plan::lanes::{Lane, Lanes};
-use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
+use evenkeel_kubernetes::plan::{Operation, Write, scale};
 
 /// The place of one write in the queue.
 type Place = (Lane, ObjectRef);
@@ -27,8 +27,8 @@ struct Known {
     resting: FailedWrites<Place>,
     /// The objects whose writes have not been made since somebody asked.
     failed: HashSet<ObjectRef>,
-    /// The Scales whose counts have been written since the scaling loop asked.
-    scaled: HashSet<ObjectRef>,
+    /// The Scales whose counts have been written since the scaling loop asked, with the last count of each.
+    scaled: HashMap<ObjectRef, i32>,
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
             lanes: Lanes::new(length),
             resting: FailedWrites::default(),
             failed: HashSet::new(),
-            scaled: HashSet::new(),
+            scaled: HashMap::new(),
         }),
         changed: Notify::new(),
     });
@@ -74,9 +74,9 @@ impl WriteQueue {
         std::mem::take(&mut self.shared.locked().failed)
     }
 
-    /// The Scales whose counts have been written since the last call.
+    /// The Scales whose counts have been written since the last call, with the last count of each.
     #[must_use]
-    pub fn take_scaled(&self) -> HashSet<ObjectRef> {
+    pub fn take_scaled(&self) -> HashMap<ObjectRef, i32> {
         std::mem::take(&mut self.shared.locked().scaled)
     }
 
@@ -129,8 +129,9 @@ impl Waiting {
             }
             None => known.resting.forget(&place),
         }
-        if outcome == Outcome::Written && write.purpose == Purpose::ScalingReplicas {
-            known.scaled.insert(write.target.clone());
+        let count = scale::replicas_written(write).filter(|_| outcome == Outcome::Written);
+        if let Some(count) = count {
+            known.scaled.insert(write.target.clone(), count);
         }
         if is_lost(outcome) {
             known.failed.insert(write.target.clone());
@@ -195,6 +196,8 @@ mod tests {
 
     use super::*;
     use evenkeel_kubernetes::kinds::Kind;
+    use evenkeel_kubernetes::meta::Meta;
+    use evenkeel_kubernetes::plan::Purpose;
 
     fn write(purpose: Purpose, name: &str) -> Write {
         versioned(purpose, name, 1)
@@ -240,19 +243,24 @@ mod tests {
     #[tokio::test]
     async fn a_count_that_was_written_is_told_once_and_one_that_was_not_never() {
         let (queue, waiting) = new(10, Metrics::default());
+        let web = |name: &str| ObjectRef::in_namespace(Kind::Deployment, "shop", name);
+        let count = |name: &str, from: i32, to: i32| {
+            scale::set_replicas(web(name), &Meta::default(), from, to).unwrap()
+        };
         let outcomes = [
-            (Purpose::ScalingReplicas, "a", Outcome::Written),
-            (Purpose::ScalingReplicas, "b", Outcome::Conflict),
-            (Purpose::ScalingBounds, "c", Outcome::Written),
+            (count("a", 3, 5), Outcome::Written),
+            (count("a", 5, 0), Outcome::Written),
+            (count("b", 3, 5), Outcome::Conflict),
+            (write(Purpose::ScalingReplicas, "c"), Outcome::Written),
+            (write(Purpose::ScalingBounds, "d"), Outcome::Written),
         ];
-        for (purpose, name, outcome) in outcomes {
-            queue.put(write(purpose, name));
+        for (write, outcome) in outcomes {
+            queue.put(write);
             let next = waiting.next().await;
             waiting.done(&next, outcome);
         }
-        let written = HashSet::from([write(Purpose::ScalingReplicas, "a").target]);
-        assert_eq!(queue.take_scaled(), written);
-        assert_eq!(queue.take_scaled(), HashSet::new());
+        assert_eq!(queue.take_scaled(), HashMap::from([(web("a").scale(), 0)]));
+        assert_eq!(queue.take_scaled(), HashMap::new());
     }
 
     #[tokio::test]

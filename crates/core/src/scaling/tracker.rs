@@ -224,9 +224,9 @@ impl Tracker {
         self.state.contest.until(now).is_some()
     }
 
-    /// Takes note that the count that was last asked for, in mode direct, has been written.
-    pub const fn count_written(&mut self) {
-        self.state.written();
+    /// Takes note that this count has been written, in mode direct.
+    pub fn count_written(&mut self, replicas: i32) {
+        self.state.written(replicas);
     }
 
     /// True where the HPA's algorithm has been run here and remembers what it has told.

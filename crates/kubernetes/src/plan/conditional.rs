@@ -82,6 +82,16 @@ impl ConditionalPatch {
         }
     }
 
+    /// The value that a field is given; `None` where it is not changed, or taken away.
+    #[must_use]
+    pub fn changed(&self, path: &[&str]) -> Option<&Value> {
+        let path = PointerBuf::from_tokens(path.iter().copied());
+        self.changes.iter().find_map(|change| match change {
+            PatchOperation::Add(add) if add.path == path => Some(&add.value),
+            _ => None,
+        })
+    }
+
     /// True where nothing is changed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

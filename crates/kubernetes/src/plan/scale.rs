@@ -34,6 +34,17 @@ pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> O
     })
 }
 
+/// The count that a write sets through `scale`; `None` of any other write.
+#[must_use]
+pub fn replicas_written(write: &Write) -> Option<i32> {
+    let Operation::Conditional(patch) = &write.operation else {
+        return None;
+    };
+    let count = patch.changed(&REPLICAS)?.as_i64()?;
+    let is_scale = write.purpose == Purpose::ScalingReplicas;
+    is_scale.then(|| i32::try_from(count).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -50,6 +61,7 @@ mod tests {
         let Operation::Conditional(patch) = &write.operation else {
             panic!("{:?}", write.operation);
         };
+        assert_eq!(replicas_written(&write), Some(to));
         let mut scale = scale.clone();
         apply(&mut scale, patch).ok()?;
         Some(scale["spec"]["replicas"].clone())

@@ -67,8 +67,8 @@ impl TargetState {
         let Seen {
             observed, conflict, ..
         } = seen;
-        if tick.scaled.contains(observed.target.object()) {
-            self.tracker.count_written();
+        if let Some(&count) = tick.scaled.get(observed.target.object()) {
+            self.tracker.count_written(count);
         }
         let remembered = self.plans.record(tick.now);
         let mut resolved =

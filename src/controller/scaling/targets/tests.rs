@@ -26,7 +26,6 @@ use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::ScaledSignal;
-use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
@@ -34,11 +33,11 @@ use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::scaling::{ObservedProfiles, Pods, Queries, Settings, TargetRef};
-use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
+use evenkeel_kubernetes::plan::{Operation, Purpose, Write, scale};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use evenkeel_kubernetes::scaling_policy::Predict;
 use evenkeel_kubernetes::watched::WatchedDeployment;
 use evenkeel_kubernetes::workload::Workload;
 
@@ -119,6 +118,56 @@ fn observed(name: &str, mode: &str) -> Observed {
     }
 }
 
+/// The settings of a tick where a test names no others.
+fn settings() -> Settings {
+    Settings {
+        queries: Queries::Any,
+        ..Settings::default()
+    }
+}
+
+/// What a tick reads beside its targets: nothing, and a leader that decides.
+struct Around {
+    shared: Shared,
+    plans: Plans,
+    signals: SignalReadings,
+    checks: CheckAnswers,
+    scaled: HashMap<ObjectRef, i32>,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self {
+            shared: Shared::default(),
+            plans: Plans::Decisions("pod-a".to_owned()),
+            signals: SignalReadings::default(),
+            checks: CheckAnswers::default(),
+            scaled: HashMap::new(),
+        }
+    }
+}
+
+impl Around {
+    fn tick<'a>(&'a self, now: Timestamp, traces: &'a Traces) -> Tick<'a> {
+        Tick {
+            now,
+            settings: settings(),
+            shared: &self.shared,
+            sample: None,
+            signals: &self.signals,
+            checks: &self.checks,
+            decides: true,
+            plans: &self.plans,
+            has_past: false,
+            traces,
+            serves: true,
+            balances_scale_in: false,
+            scaled: &self.scaled,
+            crons: &[],
+        }
+    }
+}
+
 /// Three targets, of which the one in the middle may break.
 struct Three {
     targets: Targets,
@@ -144,31 +193,8 @@ impl Three {
             self.middle.clone(),
             observed("c", "recommend"),
         ];
-        let tick = Tick {
-            balances_scale_in: false,
-            scaled: &HashSet::new(),
-            now: second(at),
-            settings: Settings {
-                mode: Mode::Recommend,
-                predict: Predict::Auto,
-                interval: SignedDuration::from_secs(15),
-                max_age: SignedDuration::from_mins(3),
-                queries: Queries::Any,
-                risk: Risk::DEFAULT,
-                follows_profiles: false,
-                asks_checks: false,
-            },
-            shared: &Shared::default(),
-            sample: None,
-            decides: true,
-            plans: &Plans::Decisions("pod-a".to_owned()),
-            signals: &SignalReadings::default(),
-            checks: &CheckAnswers::default(),
-            has_past: false,
-            traces: &self.traces,
-            serves: true,
-            crons: &[],
-        };
+        let around = Around::default();
+        let tick = around.tick(second(at), &self.traces);
         self.targets.tick(&all, &tick)
     }
 }
@@ -256,31 +282,10 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
     let object = Arc::new(serde_json::from_value(object).unwrap());
     let crons = [Arc::new(CheckedCronHpa::new(object, None))];
     let targets = [observed("a", "recommend")];
-    let settings = Settings {
-        mode: Mode::Recommend,
-        predict: Predict::Auto,
-        interval: SignedDuration::from_secs(15),
-        max_age: SignedDuration::from_mins(3),
-        queries: Queries::Any,
-        risk: Risk::DEFAULT,
-        follows_profiles: false,
-        asks_checks: false,
-    };
+    let (around, traces) = (Around::default(), Traces::default());
     let tick = Tick {
-        balances_scale_in: false,
-        scaled: &HashSet::new(),
-        now: second(0),
-        settings,
-        shared: &Shared::default(),
-        sample: None,
-        decides: true,
-        serves: true,
-        plans: &Plans::Decisions("pod-a".to_owned()),
-        signals: &SignalReadings::default(),
-        checks: &CheckAnswers::default(),
-        has_past: false,
-        traces: &Traces::default(),
         crons: &crons,
+        ..around.tick(second(0), &traces)
     };
     breaks::set(&[(Key::of(&targets[0]), Step::Tell)]);
     let ticked = Targets::default().tick(&targets, &tick);
@@ -361,30 +366,15 @@ impl Measured {
         workload.replicas = i32::try_from(self.pods.len()).unwrap();
         target.workload = Some(Arc::new(workload));
         let sample = self.samples.newest();
+        let around = Around::default();
         let tick = Tick {
-            balances_scale_in: false,
-            scaled: &HashSet::new(),
-            now: second(at),
             settings: Settings {
-                mode: Mode::Recommend,
-                predict: Predict::Auto,
-                interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_secs(90),
-                queries: Queries::Any,
-                risk: Risk::DEFAULT,
-                follows_profiles: false,
-                asks_checks: false,
+                ..settings()
             },
-            shared: &Shared::default(),
             sample: sample.as_deref(),
-            decides: true,
             plans: &Plans::Nothing,
-            signals: &SignalReadings::default(),
-            checks: &CheckAnswers::default(),
-            has_past: false,
-            traces: &self.traces,
-            serves: true,
-            crons: &[],
+            ..around.tick(second(at), &self.traces)
         };
         self.targets.tick(&[target], &tick);
     }
@@ -525,30 +515,15 @@ impl Queue {
     }
 
     fn tick(&mut self, at: i64) -> Ticked {
+        let around = Around::default();
         let tick = Tick {
-            balances_scale_in: false,
-            scaled: &HashSet::new(),
-            now: second(at),
             settings: Settings {
-                mode: Mode::Recommend,
-                predict: Predict::Auto,
-                interval: SignedDuration::from_secs(15),
-                max_age: SignedDuration::from_secs(90),
                 queries: Queries::Presets,
-                risk: Risk::DEFAULT,
-                follows_profiles: false,
-                asks_checks: false,
+                max_age: SignedDuration::from_secs(90),
+                ..settings()
             },
-            shared: &Shared::default(),
-            sample: None,
-            decides: true,
-            plans: &Plans::Decisions("pod-a".to_owned()),
-            crons: &[],
             signals: &self.readings,
-            checks: &CheckAnswers::default(),
-            has_past: false,
-            traces: &self.traces,
-            serves: true,
+            ..around.tick(second(at), &self.traces)
         };
         self.targets.tick(std::slice::from_ref(&self.target), &tick)
     }
@@ -675,7 +650,7 @@ fn a_signal_that_comes_to_mean_another_load_begins_anew() {
 }
 
 /// A Rollout of ten replicas in mode direct that scales in at once, of whose Pods `known` are known.
-fn rollout(known: usize) -> Observed {
+fn rollout(known: usize, generation: i64) -> Observed {
     let scaled = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
     let paths =
         json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
@@ -687,6 +662,7 @@ fn rollout(known: usize) -> Observed {
     let rules = json!({"scaleDown": {"stabilizationWindowSeconds": 0}}).to_string();
     let object = serde_json::from_value(json!({
         "metadata": {"name": "web", "namespace": "shop", "uid": "r", "resourceVersion": "1",
+            "generation": generation,
             "annotations": {SCALING: "direct", "evenkeel.dev/min-replicas": "1",
                 "evenkeel.dev/max-replicas": "20", "evenkeel.dev/target": "cpu=80%",
                 "evenkeel.dev/behavior": rules}},
@@ -724,32 +700,16 @@ fn a_count_is_written_only_where_its_pods_are_known() {
     let mut tick = |at: i64, known: usize| {
         measured.answer(at, at, &names);
         let sample = measured.samples.newest();
+        let around = Around::default();
         let tick = Tick {
-            balances_scale_in: false,
-            scaled: &HashSet::new(),
-            now: second(at),
             settings: Settings {
-                follows_profiles: false,
-                asks_checks: false,
-                mode: Mode::Recommend,
-                predict: Predict::Auto,
-                interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_secs(90),
-                risk: Risk::default(),
-                queries: Queries::Any,
+                ..settings()
             },
-            shared: &Shared::default(),
             sample: sample.as_deref(),
-            decides: true,
-            plans: &Plans::Decisions("pod-a".to_owned()),
-            signals: &SignalReadings::default(),
-            checks: &CheckAnswers::default(),
-            has_past: false,
-            traces: &measured.traces,
-            serves: true,
-            crons: &[],
+            ..around.tick(second(at), &measured.traces)
         };
-        let ticked = measured.targets.tick(&[rollout(known)], &tick);
+        let ticked = measured.targets.tick(&[rollout(known, 1)], &tick);
         let scales = ticked
             .writes
             .iter()
@@ -770,4 +730,32 @@ fn a_count_is_written_only_where_its_pods_are_known() {
     );
     let (scales, told) = tick(90, 10);
     assert!(scales, "{told:?}");
+}
+
+/// The harm: each count that was written to an object counted as the newest decision's, so that a user's two edits
+/// were taken for reverts.
+#[test]
+fn a_count_that_was_written_is_that_of_the_decision_by_object_and_by_number() {
+    let names: Vec<String> = (0..10).map(|number| format!("web-{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let is_left = |older: i32| {
+        let (mut measured, mut around) = (Measured::new(), Around::default());
+        for (at, generation) in [(0, 1), (15, 3), (30, 5)] {
+            measured.answer(at, at, &names);
+            let sample = measured.samples.newest();
+            let tick = Tick {
+                sample: sample.as_deref(),
+                ..around.tick(second(at), &measured.traces)
+            };
+            let ticked = measured.targets.tick(&[rollout(10, generation)], &tick);
+            let counts = ticked.writes.iter().filter_map(|write| {
+                let count = scale::replicas_written(write)?;
+                Some((write.target.clone(), count + older))
+            });
+            around.scaled = counts.collect();
+        }
+        around.scaled.is_empty()
+    };
+    assert!(is_left(0), "both counts were replaced, which is a contest");
+    assert!(!is_left(1), "no count of these decisions was written");
 }

@@ -1,6 +1,6 @@
 //! Everything that one tick over all targets reads, and the work that it leaves.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -43,8 +43,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) serves: bool,
     /// True where it is said before a scale-in which Pods go first.
     pub(in crate::controller::scaling) balances_scale_in: bool,
-    /// The Scales whose counts have been written since the tick before.
-    pub(in crate::controller::scaling) scaled: &'a HashSet<ObjectRef>,
+    /// The Scales whose counts have been written since the tick before, with the last count of each.
+    pub(in crate::controller::scaling) scaled: &'a HashMap<ObjectRef, i32>,
     /// The CronHPAs of all namespaces that have opted in.
     pub(in crate::controller::scaling) crons: &'a [Arc<CheckedCronHpa>],
 }

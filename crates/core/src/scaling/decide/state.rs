@@ -171,9 +171,11 @@ impl State {
         since.is_some_and(|changes| changes >= 2)
     }
 
-    /// Takes note that the count that was asked for has been written.
-    pub(in crate::scaling) const fn written(&mut self) {
-        if let Some(asked) = &mut self.asked {
+    /// Takes note that this count has been written. A count that was asked for before says nothing of the
+    /// one that is asked for now.
+    pub(in crate::scaling) fn written(&mut self, replicas: i32) {
+        let asked = self.asked.as_mut();
+        if let Some(asked) = asked.filter(|asked| asked.replicas == replicas) {
             asked.is_written = true;
         }
     }

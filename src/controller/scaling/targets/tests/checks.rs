@@ -35,13 +35,6 @@ fn checked() -> Observed {
     }
 }
 
-fn settings() -> Settings {
-    Settings {
-        queries: Queries::Any,
-        ..Settings::default()
-    }
-}
-
 /// What is learned of the errors and of all requests at 60 s, from these answers to the two queries.
 fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Option<Told>) {
     let (observed, now) = (checked(), second(60));
@@ -59,21 +52,12 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
     let answers = [(of_errors.clone(), errors), (of_requests.clone(), requests)];
     let signals: SignalReadings = answers.into_iter().collect();
     let traces = Traces::default();
+    let around = Around::default();
     let tick = Tick {
-        balances_scale_in: false,
-        scaled: &HashSet::new(),
-        now,
         settings: settings(),
-        shared: &Shared::default(),
-        sample: None,
-        decides: true,
-        plans: &Plans::Decisions("pod-a".to_owned()),
-        crons: &[],
         signals: &signals,
-        checks: &CheckAnswers::default(),
-        has_past: false,
-        traces: &traces,
         serves: false,
+        ..around.tick(now, &traces)
     };
     let readings =
         crate::controller::scaling::targets::signal_answers::readings(&observed, &target, &tick);

@@ -126,21 +126,13 @@ impl Service {
         self.measure(seen);
         let observed = [self.observed(seen)];
         let sample = self.samples.newest();
+        let around = Around::default();
         let tick = Tick {
-            balances_scale_in: false,
-            scaled: &HashSet::new(),
-            now: seen.now,
             settings: Settings::default(),
-            shared: &Shared::default(),
             sample: sample.as_deref(),
-            decides: true,
-            plans: &Plans::Decisions("pod-a".to_owned()),
-            signals: &SignalReadings::default(),
-            checks: &CheckAnswers::default(),
             has_past: true,
-            traces: &self.traces,
             serves: false,
-            crons: &[],
+            ..around.tick(seen.now, &self.traces)
         };
         let ticked = self.targets.tick(&observed, &tick);
         self.last = Some(seen.now);

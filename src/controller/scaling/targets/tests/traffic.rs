@@ -59,30 +59,17 @@ impl Named {
     }
 
     fn tick(&mut self, at: i64) -> Ticked {
+        let around = Around::default();
         let tick = Tick {
-            balances_scale_in: false,
-            scaled: &HashSet::new(),
-            now: second(at),
             settings: Settings {
-                mode: Mode::Recommend,
-                predict: Predict::Auto,
-                interval: SignedDuration::from_secs(15),
-                max_age: SignedDuration::from_secs(90),
                 queries: self.queries,
-                risk: Risk::DEFAULT,
-                follows_profiles: false,
-                asks_checks: false,
+                max_age: SignedDuration::from_secs(90),
+                ..settings()
             },
-            shared: &Shared::default(),
-            sample: None,
-            decides: true,
-            plans: &Plans::Decisions("pod-a".to_owned()),
-            crons: &[],
             signals: &self.readings,
-            checks: &CheckAnswers::default(),
             has_past: true,
-            traces: &self.traces,
             serves: false,
+            ..around.tick(second(at), &self.traces)
         };
         self.targets.tick(std::slice::from_ref(&self.target), &tick)
     }

@@ -478,12 +478,12 @@ fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
     let settle = |direct: &mut Directly, tick| direct.tick(600, tick).decision;
     assert_eq!(settle(&mut direct, 0).replicas, 6);
     // It was set to 6, and to 3, between two ticks.
-    direct.run.tracker.count_written();
+    direct.run.tracker.count_written(6);
     (direct.run.current, direct.generation) = (3, Some(3));
     let decision = settle(&mut direct, 1);
     assert_eq!((decision.replicas, decision.limited_by), (6, None));
     // It was set to 6, and to 3 again, between two ticks.
-    direct.run.tracker.count_written();
+    direct.run.tracker.count_written(6);
     (direct.run.current, direct.generation) = (3, Some(5));
     let decision = settle(&mut direct, 2);
     let until = time(2) + SignedDuration::from_mins(10);
@@ -495,6 +495,24 @@ fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
         assert_eq!(settle(&mut direct, tick).replicas, 3, "{tick}");
     }
     assert_eq!(settle(&mut direct, 42).replicas, 5, "it ends by itself");
+}
+
+/// The harm: a write of an older decision counted as the newest one's, so that a user who changed the object twice
+/// was taken for a contest.
+#[test]
+fn a_count_of_an_older_decision_does_not_count_as_the_one_that_is_asked_for_now() {
+    let mut direct = Directly::new(4, spec(2, 20, cpu(), None), None);
+    direct.generation = Some(1);
+    for (tick, generation) in [(0, 3), (1, 5), (2, 7)] {
+        let decision = direct.tick(600, tick).decision;
+        assert_eq!(
+            (decision.replicas, decision.limited_by),
+            (6, None),
+            "{tick}"
+        );
+        direct.run.tracker.count_written(5);
+        (direct.run.current, direct.generation) = (3, Some(generation));
+    }
 }
 
 /// The harm: `kubectl scale --replicas=0` and later `--replicas=1`, the documented way to switch scaling off and
