@@ -6,9 +6,10 @@
 //! times the Pods it grows with every one that is added, whatever the user says.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use super::observed::Observed;
-use super::problem::{MOST_REQUESTS, Problem};
+use super::problem::Problem;
 use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
@@ -22,6 +23,12 @@ use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
+
+/// The shares of a request that are plausible targets, in percent.
+const PERCENT: RangeInclusive<u8> = 10..=100;
+
+/// A target of more than so many times the request is not meant.
+const FAR_MORE: f64 = 10.0;
 
 /// What a target scales by.
 #[derive(Debug, Clone)]
@@ -176,7 +183,7 @@ pub(super) fn scaled_signals(
         }
         match capacity(signal, *target, &members) {
             Some(capacity) => {
-                problems.extend(large_target(signal, capacity, &members));
+                problems.extend(percent_missing(signal, *target, &members));
                 let scaled = ScaledSignal {
                     is_forecast: scope == ValueScope::Whole
                         && (signal.is_conserved() || forecasts_all),
@@ -204,16 +211,28 @@ pub(super) fn scaled_signals(
     Ok(signals)
 }
 
-/// A target that no Pod of this size is meant to carry.
-fn large_target(signal: &Signal, capacity: PodCapacity, pods: &[&PodFacts]) -> Option<Problem> {
-    let target = capacity.request() * capacity.target();
-    let request = mean_request(pods, signal)?;
-    let unit = LoadUnit::of(signal);
-    let told = |amount: f64| unit.readable(amount).amount(amount);
-    (target > request * f64::from(MOST_REQUESTS)).then(|| Problem::LargeTarget {
+/// An amount of CPU or memory for each Pod that reads like a share without its percent sign. So many bytes are never
+/// meant. So many cores may be, unless the Pods request far less.
+fn percent_missing(signal: &Signal, target: Target, pods: &[&PodFacts]) -> Option<Problem> {
+    signal.resource()?;
+    let Target::AverageValue(thousandths) = target else {
+        return None;
+    };
+    let number = (thousandths % 1000 == 0).then_some(thousandths / 1000)?;
+    let amount = sum::in_base_unit(signal, thousandths);
+    let is_far_more = |request: f64| amount > request * FAR_MORE;
+    let is_meant = signal.is_cpu() && !mean_request(pods, signal).is_some_and(is_far_more);
+    let percent = u8::try_from(number)
+        .ok()
+        .filter(|one| PERCENT.contains(one) && !is_meant)?;
+    Some(Problem::PercentMissing {
         signal: Box::new(signal.clone()),
-        target: told(target),
-        request: told(request),
+        amount: if signal.is_cpu() {
+            LoadUnit::of(signal).readable(amount).amount(amount)
+        } else {
+            format!("{percent} bytes")
+        },
+        percent,
     })
 }
 

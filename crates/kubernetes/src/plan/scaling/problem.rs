@@ -23,9 +23,6 @@ const NO_COUNT: &str = "without which its subresource scale is not to be used: s
 const PODS_UNKNOWN: &str = "has Pods of which none is known, or fewer than three of four for a minute: only \
                             Pods count whose controller it is, or a ReplicaSet of its own";
 
-/// A target of a resource for each Pod is taken for a slip above so many times what a Pod requests.
-pub(super) const MOST_REQUESTS: u8 = 10;
-
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -63,12 +60,13 @@ pub enum Problem {
         /// The container that lacks a request; empty where all of the Pod does.
         container: Box<str>,
     },
-    /// A target for each Pod of a resource that is far above what a Pod requests, as where a percent sign is missing.
-    LargeTarget {
+    /// A target for each Pod of a resource that reads like a share without its percent sign.
+    PercentMissing {
         signal: Box<Signal>,
-        /// The target and the mean request, for people.
-        target: String,
-        request: String,
+        /// The target with its unit, for people.
+        amount: String,
+        /// The same number as a share.
+        percent: u8,
     },
     /// A signal that it scales by cannot be had, and why.
     SignalUnknown { signal: Box<Signal>, why: String },
@@ -151,7 +149,7 @@ impl Problem {
         "GrayStateUnsupported",
         "ProfileConflict",
         "OptionIgnored",
-        "LargeTarget",
+        "PercentMissing",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -184,7 +182,7 @@ impl Problem {
             Self::GrayStateUnsupported { .. } => 23,
             Self::ProfileConflict(_) => 24,
             Self::OptionIgnored { .. } => 25,
-            Self::LargeTarget { .. } => 26,
+            Self::PercentMissing { .. } => 26,
         }]
     }
 }
@@ -303,14 +301,14 @@ impl fmt::Display for Problem {
             Self::NoRequests { signal, container } => {
                 write!(f, "container {container} of the Pods requests no {signal}")
             }
-            Self::LargeTarget {
+            Self::PercentMissing {
                 signal,
-                target,
-                request,
+                amount,
+                percent,
             } => write!(
                 f,
-                "{signal}: the target of {target} for each Pod is more than {MOST_REQUESTS} times what a Pod requests, \
-                 {request}: a share of the requests is written with a percent sign, such as cpu=80%"
+                "{signal}: the target for each Pod is {amount}. If {percent} % of the requests are meant, add the \
+                 percent sign, or use averageUtilization in an HPA"
             ),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
             Self::TrafficMissing => f.write_str(TRAFFIC_MISSING),
@@ -380,10 +378,10 @@ mod tests {
                 signal: Box::new(Signal::CPU),
                 container: "".into(),
             },
-            Problem::LargeTarget {
+            Problem::PercentMissing {
                 signal: Box::new(Signal::CPU),
-                target: String::new(),
-                request: String::new(),
+                amount: String::new(),
+                percent: 80,
             },
             Problem::SignalUnknown {
                 signal: Box::new(Signal::CPU),

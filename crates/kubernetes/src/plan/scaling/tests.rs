@@ -552,15 +552,22 @@ fn of_an_hpa_with_endless_metrics_the_first_are_followed_and_the_target_says_so(
     }
 }
 
-/// The harm: `cpu=80`, without its percent sign, is 80 cores for each Pod, and nobody said so.
+/// The harm: `cpu=80`, without its percent sign, is 80 cores for each Pod, and `memory=80` is 80 bytes. Neither was
+/// reported. Then right targets of Pods with small requests were reported too.
 #[test]
-fn a_target_far_above_the_requests_is_told_of_and_holds() {
-    for (target, told) in [
-        ("cpu=80", Some("80.0 cores")),
-        ("cpu=15001m", Some("15.0 cores")),
-        ("cpu=15", None),
-        ("cpu=80%", None),
-        ("cpu=1001%", Some("15.0 cores")),
+fn a_target_without_its_percent_sign_is_told_of_and_holds() {
+    for (target, requested, told) in [
+        ("cpu=80", 1500, Some("80.0 cores")),
+        ("cpu=80", 64_000, None),
+        ("cpu=15", 1500, None),
+        ("cpu=15001m", 1500, None),
+        ("cpu=80%", 1500, None),
+        ("cpu=1001%", 1500, None),
+        ("cpu=2", 50, None),
+        ("cpu=500m", 10, None),
+        ("memory=80", 1500, Some("80 bytes")),
+        ("memory=80Mi", 1500, None),
+        ("memory=128", 1500, None),
     ] {
         let annotations = [
             (SCALING, "direct"),
@@ -569,26 +576,28 @@ fn a_target_far_above_the_requests_is_told_of_and_holds() {
             (TARGET, target),
         ];
         let mut world = World::alone(&annotations);
+        world.requests = Some(requested);
         let resolved = world.resolve(at(0));
         assert!(resolved.target.is_some(), "{target}");
         let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
-        let expected: Vec<_> = told.map(|_| "LargeTarget").into_iter().collect();
+        let expected: Vec<_> = told.map(|_| "PercentMissing").into_iter().collect();
         assert_eq!(found, expected, "{target}");
         world.tick(None, 0);
         assert_eq!(world.reasons(), expected, "{target}");
         let status = world.status().unwrap();
-        let message = status.condition("LargeTarget").map(|one| &*one.message);
+        let message = status.condition("PercentMissing").map(|one| &*one.message);
         let says = |told: &str| message.is_some_and(|message| message.contains(told));
         assert!(
-            told.is_none_or(|told| says(told) && says("1.5 cores")),
+            told.is_none_or(|told| says(told) && says("80 %")),
             "{message:?}"
         );
         world.requests = None;
         let blind = world.resolve(at(0)).problems;
         let kinds: Vec<_> = blind.iter().map(Problem::kind).collect();
-        assert!(
-            !kinds.contains(&"LargeTarget"),
-            "{target}: nothing to compare with"
+        assert_eq!(
+            kinds.contains(&"PercentMissing"),
+            target == "memory=80",
+            "{target}: nothing to compare cores with"
         );
     }
 }
