@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 
-use super::output::{self, Failure, Format, Report, Style, fitted};
+use super::output::{self, Failure, Format, Report, Style, fit_to_width};
 use crate::config::parse_judgement;
 use evenkeel_core::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
 use evenkeel_core::profile::{Profile, judgements};
@@ -212,7 +212,7 @@ impl Report for AhpReport {
             cells.push(style.bold(right(format!("{:.4}", row.weight))));
             table.add_row(cells);
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         writeln!(
             to,
             "λmax {:.4}   CI {:.4}   RI {:.2}   CR {:.4}",

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::cluster_file;
 use super::figures;
-use super::output::{self, Failure, Format, Report, Style, fitted};
+use super::output::{self, Failure, Format, Report, Style, fit_to_width};
 use super::pod_file::{self, PodManifest};
 use super::settings::ConfigArgs;
 use crate::config::Config;
@@ -224,7 +224,7 @@ impl ClassifiedPod {
                 },
             ]);
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         for warning in &self.warnings {
             writeln!(to, "Warning: {warning}")?;
         }

@@ -8,7 +8,7 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use super::connect::Cluster;
-use super::output::{self, Failure, Format, Report, Style, fitted};
+use super::output::{self, Failure, Format, Report, Style, fit_to_width};
 use crate::doctor::{self, Finding, Severity};
 use evenkeel_clock as clock;
 
@@ -86,7 +86,7 @@ impl Report for Catalogue {
         for check in &self.checks {
             table.add_row([check.id, check.subject].map(Cell::new));
         }
-        writeln!(to, "{}\n\nHow to check and fix each:", fitted(&table))?;
+        writeln!(to, "{}\n\nHow to check and fix each:", fit_to_width(&table))?;
         let links = self.checks.iter();
         for link in links.map(|check| &check.link) {
             writeln!(to, "  {link}")?;
@@ -170,7 +170,7 @@ impl Report for Diagnosis {
                 Cell::new(text(finding)),
             ]);
         }
-        writeln!(to, "{}", fitted(&table))?;
+        writeln!(to, "{}", fit_to_width(&table))?;
         let tally = [
             Severity::Error,
             Severity::Warning,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use comfy_table::{Cell, CellAlignment, Table};
 
 use crate::cli::figures::{in_unit, title, unit};
-use crate::cli::output::{Style, fitted, percent};
+use crate::cli::output::{Style, fit_to_width, percent};
 use evenkeel_core::placement::SELDOM_DEMANDED;
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::units::{Amount, Resource};
@@ -157,7 +157,7 @@ pub(super) fn print_loads(
         to,
         "Shown: load/capacity, and the part in use with the Pod there.\n"
     )?;
-    writeln!(to, "{}\n", fitted(&loads(explanation, style)))?;
+    writeln!(to, "{}\n", fit_to_width(&loads(explanation, style)))?;
     print_foreseen(explanation, to)?;
     print_marks(explanation, to)
 }
@@ -245,7 +245,7 @@ pub(super) fn print_scores(
         passing.count(),
         explanation.normalization
     )?;
-    writeln!(to, "{}\n", fitted(&scores(explanation, best, style)))?;
+    writeln!(to, "{}\n", fit_to_width(&scores(explanation, best, style)))?;
     let total = if explanation.normalization == Normalization::Joint.as_str() {
         "Total grades the weighted variance of all five at once, so that small differences in one\n\
          of them are not blown up to the full scale; it is not the mean of the other grades."
@@ -347,7 +347,7 @@ pub(super) fn print_terms(
         ]);
     }
     writeln!(to, "{}:\n", node.name)?;
-    writeln!(to, "{}\n", fitted(&table))?;
+    writeln!(to, "{}\n", fit_to_width(&table))?;
     writeln!(
         to,
         "Load is measured + coming − gone; where nothing fresh is measured, the larger of the last\n\

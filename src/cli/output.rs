@@ -182,7 +182,7 @@ impl Style {
 
 /// The text of a table, which is at most a hundred columns wide. Columns that do not fit beside the others stand in a
 /// block of their own below, behind the first column.
-pub(super) fn fitted(table: &Table) -> String {
+pub(super) fn fit_to_width(table: &Table) -> String {
     let most = table
         .width()
         .map_or(MOST_COLUMNS, |width| width.min(MOST_COLUMNS));
@@ -297,7 +297,7 @@ mod tests {
         let mut table = Style::Plain.table(["NAME", "REASON"].map(Cell::new));
         let name = "shop/a-name-without-a-place-to-break";
         table.add_row([Cell::new(name), Cell::new("a reason ".repeat(30))]);
-        let text = fitted(&table);
+        let text = fit_to_width(&table);
         assert_narrow(&text);
         assert!(text.contains(&format!("{name}   a reason")), "{text}");
     }
@@ -307,7 +307,7 @@ mod tests {
         let header = (0..12).map(|column| Cell::new(format!("REPLICA-HOURS {column}")));
         let mut table = Style::Plain.table(header);
         table.add_row((0..12).map(|column| Cell::new(format!("value-{column}"))));
-        let text = fitted(&table);
+        let text = fit_to_width(&table);
         assert_narrow(&text);
         assert_eq!(text.matches("REPLICA-HOURS 0").count(), 3, "{text}");
         for column in 1..12 {
@@ -322,7 +322,7 @@ mod tests {
     fn many_narrow_columns_do_not_add_up_to_more_than_a_line() {
         let mut table = Style::Plain.table((0..40).map(|_| Cell::new("ab")));
         table.add_row((0..40).map(|_| Cell::new("cd")));
-        assert_narrow(&fitted(&table));
+        assert_narrow(&fit_to_width(&table));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::connect::Cluster;
 use super::install::ManifestArgs;
-use super::output::{self, Failure, Format, Report, Style, fitted};
+use super::output::{self, Failure, Format, Report, Style, fit_to_width};
 use crate::uninstall::{Object, Unlisted};
 use live::{LiveObjects, names};
 
@@ -206,7 +206,7 @@ impl Report for Comparison {
                 Cell::new(few(&compared.fields)),
             ]);
         }
-        writeln!(to, "{}", fitted(&table))?;
+        writeln!(to, "{}", fit_to_width(&table))?;
         let counts = Change::ALL.map(|change| format!("{} {}", self.count(change), change.text()));
         writeln!(to, "\n{}", counts.join(", "))?;
         for Unlisted { what, why } in &self.unseen {

@@ -8,7 +8,7 @@ use super::report::Assessment;
 use super::target_report::{Judged, TargetReport};
 use super::verdict::Verdict;
 use crate::cli::forecast::replay::report::{Ratios, percentage};
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 
 /// The headings of the figures of an HPA.
 pub(super) const FIGURES: [&str; 8] = [
@@ -38,7 +38,7 @@ impl Report for Assessment {
             table.add_row(cells.chain(one.figures().map(|text| right(&text))));
         }
         if !self.targets.is_empty() {
-            writeln!(to, "{}\n", fitted(&table))?;
+            writeln!(to, "{}\n", fit_to_width(&table))?;
         }
         for one in &self.targets {
             writeln!(to, "{}: {}.", style.emphasis(&one.full_name()), one.because)?;

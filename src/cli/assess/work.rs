@@ -10,7 +10,7 @@ use super::past::LoadPast;
 use crate::cli::forecast::grid;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::replay::entrant::{Entrant, last_days};
-use crate::cli::forecast::replay::own::fitted;
+use crate::cli::forecast::replay::own::fit_model;
 use crate::cli::forecast::replay::report::Series;
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
 use evenkeel_core::scaling::Bounds;
@@ -210,7 +210,7 @@ fn replay_one(
             hour: entrant.fit_hour,
             fits: FitFunctions {
                 trees: &learn,
-                model: &fitted,
+                model: &fit_model,
             },
         }),
     };

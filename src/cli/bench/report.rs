@@ -7,7 +7,7 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use super::load::{Load, Outcome};
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_core::units::Amount;
 
 /// Counts and latencies of a load.
@@ -125,7 +125,7 @@ impl Report for Measured {
         let cells =
             [mean, p50, p90, p99, p999, max].map(|microseconds| Cell::new(duration(*microseconds)));
         table.add_row(std::iter::once(Cell::new("Latency")).chain(cells));
-        writeln!(to, "{}", fitted(&table))?;
+        writeln!(to, "{}", fit_to_width(&table))?;
         if let Some(each) = processor_microseconds {
             writeln!(
                 to,

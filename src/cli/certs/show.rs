@@ -17,7 +17,7 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::access::Access;
 use crate::certificates::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
-use crate::cli::output::{self, Failure, Format, Report, Style, fitted};
+use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
 use crate::config::yaml;
 use evenkeel_clock as clock;
 
@@ -247,7 +247,7 @@ impl Report for CertificateList {
                 valid,
             ]);
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         for Certificate { subject, names, .. } in &self.certificates {
             if !names.is_empty() {
                 writeln!(to, "{subject} is called\n  {}\n", names.join("\n  "))?;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-use crate::cli::output::{self, Failure, Format, Report, Style, fitted};
+use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
 use crate::config::yaml;
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::cron::{
@@ -250,6 +250,6 @@ impl CronHpaRuns {
                 ]);
             }
         }
-        writeln!(to, "{}\n", fitted(&table))
+        writeln!(to, "{}\n", fit_to_width(&table))
     }
 }

@@ -7,7 +7,7 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use super::measures::{self, Measure, Verdict};
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::engine::lag::LagSummary;
 use evenkeel_sandbox::engine::summary::Summary;
 
@@ -147,7 +147,7 @@ impl Report for Comparison {
             let what = std::iter::once(Cell::new(&row.plain.what));
             table.add_row(what.chain(cells).chain([verdict]));
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         let worse: Vec<String> = rows
             .iter()
             .filter(|row| row.verdict() == Verdict::Worse)

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::comparison::Comparison;
 use super::measures::{self, Measure, Verdict};
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::engine::summary::Summary;
 
 /// The comparisons of all seeds, of which there is one at least.
@@ -164,7 +164,7 @@ impl Report for OverSeeds {
             let counts = [better, worse].map(Cell::new);
             table.add_row(texts.map(Cell::new).into_iter().chain(counts));
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         writeln!(
             to,
             "At equal cost: the default scheduler with plain HPAs whose targets are so much lower that they\n\

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 pub(super) use self::args::Args;
 use self::entrant::Entrant;
-use self::own::fitted;
+use self::own::fit_model;
 use self::report::Replay;
 use super::interrupt::Interrupt;
 use super::progress::Bar;
@@ -91,7 +91,7 @@ fn replay(
                 hour: entrant.fit_hour,
                 fits: FitFunctions {
                     trees: &learn,
-                    model: &fitted,
+                    model: &fit_model,
                 },
             }),
         };

@@ -11,7 +11,7 @@ use super::columns::{self, Row};
 use super::file;
 use super::traffic_model::{self, Told};
 use super::values::parse_zone;
-use crate::cli::output::{self, Failure, Format, Report, Style, fitted};
+use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
 use evenkeel_core::forecast::{Calendar, Moment, TrafficModel};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::traffic::{Demand, NeedLimit, Needed, needed};
@@ -215,6 +215,6 @@ impl Report for Counts {
             let cells = [Cell::new(count.at)].into_iter().chain(traffic);
             table.add_row(cells.chain(rest.map(Cell::new)).collect::<Vec<_>>());
         }
-        writeln!(to, "{}", fitted(&table))
+        writeln!(to, "{}", fit_to_width(&table))
     }
 }

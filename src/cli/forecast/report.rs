@@ -6,7 +6,7 @@ use comfy_table::{Cell, CellAlignment};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::output::{Report, Style, fitted, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent};
 use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::Outcome;
@@ -230,7 +230,7 @@ impl Report for Plot {
         for (what, of) in FIGURES {
             table.add_row([Cell::new(what), right(of(&evenkeel)), right(of(&plain_hpa))]);
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         writeln!(to, "{}.", self.worth())?;
         for note in &self.notes {
             writeln!(to, "Note: {note}.")?;

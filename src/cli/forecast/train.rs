@@ -17,7 +17,7 @@ use super::file::{self, Selection};
 use super::grid;
 use super::output_file;
 use super::progress::Bar;
-use crate::cli::output::{Failure, Format, Report, Style, fitted};
+use crate::cli::output::{Failure, Format, Report, Style, fit_to_width};
 use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
 use evenkeel_core::random::Random;
 use evenkeel_core::units::count_as_f64;
@@ -338,7 +338,7 @@ impl Report for Accuracy {
             ];
             table.add_row(cells.into_iter().chain(below).collect::<Vec<_>>());
         }
-        writeln!(to, "{}", fitted(&table))?;
+        writeln!(to, "{}", fit_to_width(&table))?;
         writeln!(
             to,
             "geometric mean of the losses: {:.3}",

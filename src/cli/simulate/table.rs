@@ -6,7 +6,7 @@ use comfy_table::{Cell, CellAlignment};
 
 use super::report::{Background, PolicyReport, ScalingReport, Simulated};
 use crate::cli::figures;
-use crate::cli::output::{Report, Style, fitted, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent};
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::simulation::interval::Estimate;
 use evenkeel_sandbox::simulation::policies::PolicyName;
@@ -107,7 +107,7 @@ impl Simulated {
                 right(format!("{:.0}", responses.worst_seconds * 1000.0)),
             ]);
         }
-        writeln!(to, "{}", fitted(&table))
+        writeln!(to, "{}", fit_to_width(&table))
     }
 
     /// What a policy is called in a row: with who scaled, where there are several.
@@ -145,7 +145,7 @@ impl Simulated {
             });
             table.add_row([Cell::new(self.label(policy))].into_iter().chain(cells));
         }
-        writeln!(to, "{}", fitted(&table))
+        writeln!(to, "{}", fit_to_width(&table))
     }
 
     /// Where another policy than Evenkeel's has the lowest spread or peak.

@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde::Serialize;
 
 use crate::cli::connect::KubeconfigArgs;
-use crate::cli::output::{self, Failure, Format, Report, Style, fitted};
+use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
 use crate::cluster::pages::{Listing, for_each};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
@@ -198,7 +198,7 @@ impl Report for Reverted {
             };
             table.add_row([Cell::new(format!("{namespace}/{pod}")), done]);
         }
-        writeln!(to, "{}", fitted(&table))
+        writeln!(to, "{}", fit_to_width(&table))
     }
 }
 

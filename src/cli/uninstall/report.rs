@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::Leftovers;
-use crate::cli::output::{Failure, Report, Style, fitted};
+use crate::cli::output::{Failure, Report, Style, fit_to_width};
 use crate::uninstall::{Inventory, Mark, Object, Outcome};
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::api_service;
@@ -215,7 +215,7 @@ impl Report for Leftovers {
                     if stuck { style.bad(next) } else { next },
                 ]);
             }
-            writeln!(to, "{}\n", fitted(&table))?;
+            writeln!(to, "{}\n", fit_to_width(&table))?;
         }
         if !objects.is_empty() {
             writeln!(to, "{}", style.emphasis("Objects of the installation:"))?;

@@ -134,6 +134,7 @@ impl Forecaster {
                 (Lesson::Trees(pods), Some(past)) => (fits.trees)(&past, window, pods)
                     .map(|learnt| self.tracker.adopt_learnt(signal, learnt)),
                 (Lesson::Model(models), Some(past)) => (fits.model)(&past, window, *models)
+                    .ok()
                     .map(|model| self.tracker.adopt_model(signal, model, now)),
             };
             if adopted.is_none() {

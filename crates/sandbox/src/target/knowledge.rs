@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::past;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelSet, Resolution, Series};
+use evenkeel_core::forecast::{
+    GlobalPeaks, Minutes, ModelSet, NotEnoughHistory, Resolution, Series,
+};
 use evenkeel_core::scaling::tracker::{Learnt, LoadModel};
 use evenkeel_core::scaling::trial::TrialPods;
 
@@ -12,8 +14,9 @@ use evenkeel_core::scaling::trial::TrialPods;
 /// short.
 pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<Learnt> + Sync);
 
-/// Fits a model that a target names on its past, for a window of so many minutes; `None` where the past is too short.
-pub type FitModel<'a> = &'a (dyn Fn(&Minutes, usize, ModelSet) -> Option<LoadModel> + Sync);
+/// Fits a model that a target names on its past, for a window of so many minutes.
+pub type FitModel<'a> =
+    &'a (dyn Fn(&Minutes, usize, ModelSet) -> Result<LoadModel, NotEnoughHistory> + Sync);
 
 /// The fits that the service makes in the background.
 #[derive(Clone, Copy)]
@@ -26,7 +29,7 @@ impl FitFunctions<'static> {
     /// No fit is made.
     pub const NONE: Self = Self {
         trees: &|_, _, _| None,
-        model: &|_, _, _| None,
+        model: &|_, _, _| Err(NotEnoughHistory { need: 1, have: 0 }),
     };
 }
 

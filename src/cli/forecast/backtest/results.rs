@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 
 use super::work::{Tested, TestedModel, Wanted};
-use crate::cli::output::{Report, Style, fitted, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::forecast::backtest::{Averages, Score};
 
@@ -273,10 +273,10 @@ impl Report for Results {
         }
         let mut table = style.table(header(&COLUMNS));
         table.add_rows(self.rows.iter().map(Row::cells));
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         let mut table = style.table(header(&MEAN_COLUMNS));
         table.add_rows(self.mean.iter().map(MeanRow::cells));
-        writeln!(to, "{}", fitted(&table))?;
+        writeln!(to, "{}", fit_to_width(&table))?;
         self.print_remarks(to)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelSet, Shared};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelSet, NotEnoughHistory, Shared};
 use evenkeel_core::scaling::tracker::{Learnt, LoadModel};
 use evenkeel_core::scaling::trial::TrialPods;
 use evenkeel_sandbox::target::FitFunctions;
@@ -13,16 +13,23 @@ use evenkeel_training::{ModelTrainer, OwnSettings, learn};
 /// The fits that the service makes, with the weights that are shipped.
 pub(in crate::cli) const AS_SHIPPED: FitFunctions<'static> = FitFunctions {
     trees: &learnt_as_shipped,
-    model: &fitted,
+    model: &fit_model,
 };
 
-/// A model that a target names, as the service fits it; `None` where its past is too short.
-pub(in crate::cli) fn fitted(past: &Minutes, window: usize, models: ModelSet) -> Option<LoadModel> {
+/// A model that a target names, as the service fits it.
+///
+/// # Errors
+/// [`NotEnoughHistory`] where its past is too short.
+pub(in crate::cli) fn fit_model(
+    past: &Minutes,
+    window: usize,
+    models: ModelSet,
+) -> Result<LoadModel, NotEnoughHistory> {
     let shared = Shared {
         trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
         ..Shared::default()
     };
-    LoadModel::fitted(models, past, window, &shared).ok()
+    LoadModel::fitted(models, past, window, &shared)
 }
 
 /// What a past teaches with the weights that are shipped, as the service learns from it.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{Cell, CellAlignment};
 
 use super::report::{PolicyCost, Ratios, Replay, Series, by_default};
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_core::scaling::frontier::Cost;
 
 impl Report for Replay {
@@ -115,7 +115,7 @@ fn print_policies(policies: &[PolicyCost], to: &mut dyn Write, style: Style) -> 
         let cells = [Cell::new(name)].into_iter().chain(costs(Some(one.cost())));
         table.add_row(cells.chain([right(told.unwrap_or_default())]));
     }
-    writeln!(to, "{}", fitted(&table))
+    writeln!(to, "{}", fit_to_width(&table))
 }
 
 /// A line for each series: the plain HPA at its own target, and floors at the default risk.
@@ -160,5 +160,5 @@ fn print_series(replay: &Replay, to: &mut dyn Write, style: Style) -> io::Result
         mean.at_equal_replica_hours,
     ));
     table.add_row(row("worst", String::new(), None, mean.worst));
-    writeln!(to, "{}", fitted(&table))
+    writeln!(to, "{}", fit_to_width(&table))
 }

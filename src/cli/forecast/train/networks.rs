@@ -13,7 +13,7 @@ use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::values::parse_horizon;
-use crate::cli::output::{Failure, Format, Report, Style, fitted};
+use crate::cli::output::{Failure, Format, Report, Style, fit_to_width};
 use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{
     GruNetwork, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Shared, Trainer,
@@ -239,7 +239,7 @@ impl Report for NetworkDescription {
                 Cell::new(told(ratio)),
             ]);
         }
-        writeln!(to, "{}", fitted(&table))?;
+        writeln!(to, "{}", fit_to_width(&table))?;
         let worse = accuracy.iter().filter(|one| one.mae > one.naive_mae);
         let worse: Vec<_> = worse.map(|one| one.steps.to_string()).collect();
         if worse.is_empty() {

@@ -12,7 +12,7 @@ use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::values::given_twice;
-use crate::cli::output::{Failure, Report, Style, fitted};
+use crate::cli::output::{Failure, Report, Style, fit_to_width};
 use evenkeel_core::forecast::backtest::{Run, Score};
 use evenkeel_core::forecast::{Calendar, ModelSet, SWISH_STEPS, Shared, SwishLoad, SwishNet};
 use evenkeel_core::units::count_as_f64;
@@ -161,7 +161,7 @@ impl Report for SwishDescription {
             to,
             "{}: learnt from the first 70 % of each load; on the rest, MAE over that of the last value:\n{}",
             self.kind,
-            fitted(&table)
+            fit_to_width(&table)
         )
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::report::{Beside, Group, WayReport, Ways};
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 use crate::cli::simulate::table::{right, runs, told};
 
 impl Report for Ways {
@@ -46,7 +46,7 @@ impl Group {
             let cells = [Cell::new(self.name_of(way))].into_iter();
             table.add_row(cells.chain(figures(way).map(right)));
         }
-        writeln!(to, "{}", fitted(&table))
+        writeln!(to, "{}", fit_to_width(&table))
     }
 
     /// The name of a way, with how many workloads have it where these are not all.

@@ -6,7 +6,7 @@ use comfy_table::{Cell, CellAlignment};
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::cli::output::{Report, Style, fitted};
+use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::tuning::{Outcome, PolicyName, Wanted};
 
 /// Everything that was compared.
@@ -125,6 +125,6 @@ impl Report for Compared {
         for column in table.column_iter_mut().skip(2) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        writeln!(to, "{}", fitted(&table))
+        writeln!(to, "{}", fit_to_width(&table))
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::workload::{TemplateContainer, Workload};
-use crate::cli::output::{self, Failure, Report, Style, fitted};
+use crate::cli::output::{self, Failure, Report, Style, fit_to_width};
 use evenkeel_core::tuning::{Bound, CpuMemory, Lasting, TunedResource, Values};
 use evenkeel_core::units::{Amount, i64_as_f64, i64_nearest};
 use evenkeel_kubernetes::resize_record::resources;
@@ -229,7 +229,7 @@ impl Report for Recommended {
                 }
             }
         }
-        writeln!(to, "{}\n", fitted(&table))?;
+        writeln!(to, "{}\n", fit_to_width(&table))?;
         let mebibytes = i64_as_f64(self.memory_freed) / (1024.0 * 1024.0);
         writeln!(
             to,

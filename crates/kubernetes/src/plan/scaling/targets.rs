@@ -175,8 +175,10 @@ pub fn resolve(
     match rules.target(mode, conflict, user) {
         Ok((mut target, mut problems)) => {
             let bounds = resolved.bounds.as_ref();
-            problems.extend(rules.ignored_options(mode, bounds, &target));
-            if target.policy.scale_down == ScaleDown::Early && rules.overlooks(&target) {
+            let is_early = target.policy.scale_down == ScaleDown::Early;
+            let overlooks = is_early && rules.overlooks(&target);
+            problems.extend(rules.ignored_options(mode, bounds, &target, overlooks));
+            if overlooks {
                 target.policy.scale_down = ScaleDown::Reactive;
             }
             target.floor = bounds.and_then(|bounds| bounds.floor(now));

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 use crate::timing::Timing;
-use evenkeel_core::forecast::{Minutes, ModelSet, Quantiles};
+use evenkeel_core::forecast::{Minutes, ModelSet, NotEnoughHistory, Quantiles};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::tracker::Learnt;
 use evenkeel_core::scaling::trial::{Trial, TrialPods};
@@ -289,8 +289,12 @@ fn fits_are_made_when_the_service_makes_them() {
 fn the_model_that_is_named_is_fitted_as_in_the_service() {
     let fitted = Mutex::new(Vec::new());
     let model = |past: &Minutes, _: usize, models| {
-        fitted.lock().unwrap().push((models, past.values().len()));
-        None
+        let have = past.values().len();
+        fitted.lock().unwrap().push((models, have));
+        Err(NotEnoughHistory {
+            need: have + 1,
+            have,
+        })
     };
     let knowledge = Knowledge {
         own: Some(DailyFit {

@@ -68,14 +68,16 @@ const FIELDS_OF_IHPA: [&str; 11] = [
 type OptionVerdict = (&'static str, Option<&'static str>);
 
 impl Rules<'_> {
-    /// The options that have no effect on `target`, whose object has these `bounds`.
+    /// The options that have no effect on `target`, whose object has these `bounds`; `overlooks` as
+    /// [`Self::overlooks`] says of a target that is to be scaled in early.
     pub(super) fn ignored_options(
         &self,
         mode: Mode,
         bounds: Option<&ObservedBounds>,
         target: &Target,
+        overlooks: bool,
     ) -> Vec<Problem> {
-        let mut verdicts: Vec<OptionVerdict> = self.of_forecasts(target).into();
+        let mut verdicts: Vec<OptionVerdict> = self.of_forecasts(target, overlooks).into();
         if let Some(ihpa) = &self.observed.ihpa {
             verdicts.extend(self.of_annotations(ihpa));
             verdicts.extend(of_spec(ihpa));
@@ -91,12 +93,12 @@ impl Rules<'_> {
     }
 
     /// What is said of forecasts.
-    fn of_forecasts(&self, target: &Target) -> [OptionVerdict; 4] {
+    fn of_forecasts(&self, target: &Target, overlooks: bool) -> [OptionVerdict; 4] {
         let policy = &self.requested.policy;
         let is_ihpa = self.observed.ihpa.is_some();
         let named = |annotation, field| if is_ihpa { field } else { annotation };
         let is_early = policy.scale_down == Some(ScaleDown::Early);
-        let early = is_early.then(|| self.early(target)).flatten();
+        let early = is_early.then(|| self.early(target, overlooks)).flatten();
         let risk = policy.risk.and_then(|_| self.risk(target));
         let forecasts_memory = policy.predict_memory == Some(true);
         let memory = forecasts_memory.then(|| self.memory(target)).flatten();
@@ -113,16 +115,15 @@ impl Rules<'_> {
     }
 
     /// Why no forecast takes replicas away early.
-    fn early(&self, target: &Target) -> Option<&'static str> {
+    fn early(&self, target: &Target, overlooks: bool) -> Option<&'static str> {
         let rules = target.policy.behavior.as_ref();
         let rules = rules.map(|rules| &rules.scale_down.select_policy);
         let portraits = target.portraits.as_ref();
         let stays = rules == Some(&SelectPolicy::Disabled)
             || portraits.is_some_and(|portraits| portraits.behavior.down.disabled);
         let without = no_model(target).or(stays.then_some(NO_SCALE_DOWN));
-        let overlooks = || self.overlooks(target).then_some(NOT_FOLLOWED);
         let without = without.or_else(|| self.no_forecast(target));
-        without.or_else(overlooks)
+        without.or(overlooks.then_some(NOT_FOLLOWED))
     }
 
     /// True where a count by the loads that are known could overlook a metric that replicas are counted by here. Beside
