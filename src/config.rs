@@ -11,6 +11,7 @@ mod check;
 mod environment;
 mod error;
 mod file;
+mod idle_options;
 mod layers;
 mod metrics;
 mod metrics_provider;
@@ -99,6 +100,8 @@ pub struct Config {
     pub connection: Connection,
     /// Variables with our prefix that name no field, for a warning.
     pub unknown_variables: Vec<String>,
+    /// Options that act on nothing because a stronger source turns their component off, for a warning.
+    pub idle_options: Vec<Problem>,
     effective: File,
     sources: Sources,
 }
@@ -198,6 +201,14 @@ impl Config {
         &self.effective
     }
 
+    /// What is to be warned of, in words: variables that name no field, and options that act on nothing.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let unknown = self.unknown_variables.iter();
+        let unknown = unknown
+            .map(|name| format!("environment variable {name} names no field of the configuration"));
+        unknown.chain(self.idle_options.iter().map(Problem::to_string))
+    }
+
     /// The environment variables that set a field, with the paths of the fields.
     #[must_use]
     pub fn variables() -> Vec<(String, String)> {
@@ -249,7 +260,7 @@ impl Config {
             swish_net: scaling.swish_net(),
             external_algorithms: ExternalAlgorithms {
                 are_run: scaling.runs_external_algorithms(),
-                most_jobs: scaling.external_jobs(check),
+                most_jobs: scaling.external_jobs(),
             },
             external_checks: scaling.external_checks(check),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
@@ -264,6 +275,7 @@ impl Config {
             log: log.check(check),
             connection: Connection::default(),
             unknown_variables: layered.unknown_variables.clone(),
+            idle_options: idle_options::check(&file, layered, check),
             effective: file,
             sources: sources.clone(),
         }

@@ -59,11 +59,8 @@ pub(crate) async fn serve(
     clock: Clock,
     signals: impl Stream<Item = ()>,
 ) -> anyhow::Result<()> {
-    for variable in &config.unknown_variables {
-        tracing::warn!(
-            variable,
-            "this environment variable names no field of the configuration"
-        );
+    for warning in config.warnings() {
+        tracing::warn!("{warning}");
     }
     descriptors::provide(&mut config);
     let ending = Ending::of(&config);

@@ -146,6 +146,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     } = args;
     let mut config = Config::load(&config.sources(fields.overrides()))?;
     if check {
+        config.warnings().for_each(|warning| output::warn(&warning));
         return output::print(config.effective(), output);
     }
     config.connection = connection.into();

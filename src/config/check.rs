@@ -58,16 +58,6 @@ impl Checker {
         self.refuse(path, format_args!("{given:?} is not accepted: {accepted}"));
     }
 
-    /// Notes an option that is set while `off` keeps it from having an effect.
-    pub(crate) fn without_effect(&mut self, path: &str, is_set: bool, off: &str) {
-        if is_set {
-            self.refuse(
-                path,
-                format_args!("has no effect while {off}: remove it, or change that"),
-            );
-        }
-    }
-
     /// Notes when `given` is another text than the one that is accepted.
     pub(crate) fn equal(&mut self, path: &str, given: &str, accepted: &str) {
         if given != accepted {

@@ -15,6 +15,17 @@ pub enum Origin {
     Default,
 }
 
+impl Origin {
+    /// The place of the layer among those that it lies over.
+    pub(super) const fn strength(&self) -> u8 {
+        match self {
+            Self::Default | Self::File(_) => 0,
+            Self::Environment(_) => 1,
+            Self::Flag(_) => 2,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

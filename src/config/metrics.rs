@@ -96,9 +96,6 @@ impl MetricsSection {
                 "is needed by metrics.source replay: the path of a trace",
             );
         }
-        let is_idle = *source != SourceName::Replay && !replayed.file.as_os_str().is_empty();
-        let off = "metrics.source is not replay";
-        check.without_effect("metrics.replay.file", is_idle, off);
         Settings {
             source: match source {
                 SourceName::Prometheus => Source::Prometheus(Box::new(prometheus)),

@@ -67,7 +67,7 @@ impl ProviderQuerySection {
 }
 
 impl MetricsProviderSection {
-    /// The settings; `None` where nothing is told, for which nothing may be set.
+    /// The settings; `None` where nothing is told.
     pub(super) fn check(&self, check: &mut Checker) -> Option<Settings> {
         let Self {
             enabled,
@@ -78,9 +78,6 @@ impl MetricsProviderSection {
             timeout,
             queries,
         } = self;
-        let is_idle = !enabled && *self != Self::default();
-        let off = "metricsProvider.enabled is false";
-        check.without_effect("metricsProvider", is_idle, off);
         let points = check.at_least_one("metricsProvider.maxPoints", *max_points);
         let points = u32::try_from(points.get()).unwrap_or(u32::MAX);
         if points > POINTS {

@@ -90,7 +90,7 @@ fn stop(layered: &Layered) -> Option<Writes> {
 }
 
 /// The paths at which two configurations differ, `writes` left out.
-fn changes(old: &File, new: &File) -> Vec<String> {
+pub(super) fn changes(old: &File, new: &File) -> Vec<String> {
     fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
         match (old, new) {
             (Value::Object(before), Value::Object(after)) => {

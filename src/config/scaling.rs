@@ -117,21 +117,13 @@ impl ScalingSection {
     }
 
     /// The most jobs of external algorithms in one namespace.
-    pub(super) fn external_jobs(&self, check: &mut Checker) -> usize {
-        let is_set =
-            self.external_jobs_per_namespace != Self::default().external_jobs_per_namespace;
-        let off = "scaling.externalAlgorithms is false";
-        let path = "scaling.externalJobsPerNamespace";
-        check.without_effect(path, is_set && !self.external_algorithms, off);
+    pub(super) fn external_jobs(&self) -> usize {
         usize::try_from(self.external_jobs_per_namespace).unwrap_or(usize::MAX)
     }
 
     /// Whom external checks may ask beside Services; `None` where none is asked.
     pub(super) fn external_checks(&self, check: &mut Checker) -> Option<external_checks::Settings> {
         let ChecksSection { external, allowed } = &self.checks;
-        let is_idle = !external && !allowed.is_empty();
-        let off = "scaling.checks.external is false";
-        check.without_effect("scaling.checks.allowed", is_idle, off);
         let places = allowed.iter().enumerate();
         let allowed = places.filter_map(|(place, text)| {
             let path = format!("scaling.checks.allowed[{place}]");

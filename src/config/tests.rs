@@ -235,7 +235,7 @@ fn every_field_of_the_complete_example_is_read() {
     ));
     assert!(matches!(&config.metrics.source, Source::Replay(replay) if replay.speed.get() == 60.0));
     let agent = crate::agent::Settings {
-        limits: crate::agent::Limits::Off,
+        limits: crate::agent::Limits::Enforce,
         least: BytesPerSecond(5_000_000),
         interval: Duration::from_secs(30),
     };
@@ -357,13 +357,28 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "metricsProvider: {maxRange: 24h}",
-        "metricsProvider",
+        "metricsProvider.maxRange",
         "has no effect while metricsProvider.enabled is false",
     ),
     (
         "metrics: {replay: {file: trace.csv}}",
         "metrics.replay.file",
         "has no effect while metrics.source is not replay",
+    ),
+    (
+        "metrics: {disk: none, kubelet: {tokenFile: /token}}",
+        "metrics.kubelet.tokenFile",
+        "has no effect while metrics.disk is not kubelet",
+    ),
+    (
+        "scheduling: {overload: {disk: true}}",
+        "scheduling.overload.disk",
+        "has no effect while scheduling.overload.taint is off",
+    ),
+    (
+        "agent: {limits: 'off', leastLimit: 2MiB/s}",
+        "agent.leastLimit",
+        "has no effect while agent.limits is off",
     ),
     (
         "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1}]}",
@@ -521,7 +536,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "the path of a trace",
     ),
     (
-        "metrics: {replay: {speed: 0}}",
+        "metrics: {source: replay, replay: {file: trace.csv, speed: 0}}",
         "metrics.replay.speed",
         "above 0",
     ),
@@ -838,6 +853,111 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
     assert_eq!(config.policy.no_headroom, NoHeadroom::Relax);
     assert_eq!(config.policy.scheduler_name.as_deref(), Some("42"));
     assert_eq!(config.unknown_variables, ["EVENKEEL_SCHEDULNG_HEADROOM"]);
+}
+
+/// The harm: in an emergency a component was turned off by a variable, and the service did not start because the
+/// file still had options of it.
+#[test]
+fn a_component_is_turned_off_over_the_options_of_a_weaker_source() {
+    let directory = tempfile::tempdir().unwrap();
+    for (yaml, switch, off, option, given) in [
+        (
+            "scaling: {checks: {external: true, allowed: [https://a.example]}}",
+            "scaling.checks.external",
+            "false",
+            "scaling.checks.allowed",
+            "[https://b.example]",
+        ),
+        (
+            "scaling: {externalAlgorithms: true, externalJobsPerNamespace: 3}",
+            "scaling.externalAlgorithms",
+            "false",
+            "scaling.externalJobsPerNamespace",
+            "4",
+        ),
+        (
+            "scheduling: {overload: {taint: enforce, disk: true}}",
+            "scheduling.overload.taint",
+            "off",
+            "scheduling.overload.disk",
+            "true",
+        ),
+        (
+            "metricsProvider: {enabled: true, maxRange: 24h}",
+            "metricsProvider.enabled",
+            "false",
+            "metricsProvider.maxRange",
+            "25h",
+        ),
+        (
+            "metrics: {source: replay, replay: {file: trace.csv}}",
+            "metrics.source",
+            "none",
+            "metrics.replay.file",
+            "other.csv",
+        ),
+        (
+            "metrics: {disk: kubelet, kubelet: {tokenFile: /token}}",
+            "metrics.disk",
+            "none",
+            "metrics.kubelet.tokenFile",
+            "/other",
+        ),
+        (
+            "agent: {limits: enforce, leastLimit: 2MiB/s}",
+            "agent.limits",
+            "off",
+            "agent.leastLimit",
+            "3MiB/s",
+        ),
+    ] {
+        let variable = |path: &str, value: &str| {
+            let mut all = Config::variables().into_iter();
+            let (name, _) = all.find(|(_, field)| field == path).unwrap();
+            (name, value.to_owned())
+        };
+        let sources = write(directory.path(), yaml);
+        let on = load_file(&sources).unwrap();
+        assert_eq!(on.warnings().collect::<Vec<_>>(), [""; 0], "{switch}");
+        let by_variable = Sources {
+            environment: vec![variable(switch, off)],
+            ..sources.clone()
+        };
+        let by_flag = Sources {
+            flags: vec![flag(switch, off)],
+            ..sources.clone()
+        };
+        let over_variable = Sources {
+            environment: vec![variable(option, given)],
+            ..by_flag.clone()
+        };
+        for (sources, by) in [
+            (&by_variable, &*by_variable.environment[0].0),
+            (&by_flag, "--set"),
+            (&over_variable, "--set"),
+        ] {
+            let config = load_file(sources).unwrap();
+            let warnings: Vec<String> = config.warnings().collect();
+            let [one] = &warnings[..] else {
+                panic!("{switch}: {warnings:?}");
+            };
+            let says = |part: &str| assert!(one.contains(part), "{one}");
+            says(&format!("{option}: has no effect while {switch} is "));
+            says(by);
+        }
+        let both = Sources {
+            environment: vec![variable(switch, off), variable(option, given)],
+            ..sources.clone()
+        };
+        let error = load_file(&both).unwrap_err().to_string();
+        assert!(error.contains(option), "{error}");
+        let weaker = Sources {
+            flags: vec![flag(option, given)],
+            ..by_variable
+        };
+        let error = load_file(&weaker).unwrap_err().to_string();
+        assert!(error.contains(option), "{error}");
+    }
 }
 
 #[test]

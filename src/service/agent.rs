@@ -35,6 +35,9 @@ pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
         paths,
     } = given;
     telemetry::init(&config.log)?;
+    for warning in config.warnings() {
+        tracing::warn!("{warning}");
+    }
     let mut signals = std::pin::pin!(signals().context("signals cannot be received")?);
     let mut process = Process::new(&config).await?;
     let agent = process.agent(&config, node.clone(), paths)?;

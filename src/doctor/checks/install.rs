@@ -140,7 +140,22 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
             format!("{edit}; `evenkeel serve --check --config FILE` checks a file"),
         )
         .seen_by(error.to_string()),
-        (Some(_), Some(Ok(_))) => match refusing(evidence).as_slice() {
+        (Some(_), Some(Ok(config))) => match refusing(evidence).as_slice() {
+            [] if !config.idle_options.is_empty() => {
+                let options = config.idle_options.iter().map(|option| &*option.path);
+                let options: Vec<&str> = options.collect();
+                let lines = config.idle_options.iter().map(ToString::to_string);
+                Finding::warning(
+                    CONFIGURATION,
+                    format!(
+                        "options have no effect, because a variable of the Deployment turns their component \
+                         off: {}",
+                        named(&options)
+                    ),
+                    format!("{edit} and remove them, or remove the variable"),
+                )
+                .seen_by(lines.collect::<Vec<_>>().join("\n"))
+            }
             [] => Finding::ok(CONFIGURATION, "the configuration is accepted"),
             replicas => Finding::warning(
                 CONFIGURATION,

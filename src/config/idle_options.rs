@@ -1,0 +1,117 @@
+//! Options of components that are off.
+//!
+//! They act on nothing, most likely because their switch was forgotten, and are refused. A switch of a stronger
+//! source than its options, such as a variable over the file, turns a component off on purpose: then the options
+//! are only warned of.
+
+use serde_json::Value;
+
+use super::check::Checker;
+use super::error::Problem;
+use super::file::File;
+use super::layers::Layered;
+use super::reload::changes;
+use super::tree;
+
+/// The value of a switch while its options act on nothing.
+enum Idle {
+    Is(&'static str),
+    IsNot(&'static str),
+}
+
+/// A field that turns a component off.
+struct Switch {
+    path: &'static str,
+    idle: Idle,
+    /// The fields, or the sections, that act on nothing then.
+    options: &'static [&'static str],
+}
+
+const fn switch(path: &'static str, idle: Idle, options: &'static [&'static str]) -> Switch {
+    Switch {
+        path,
+        idle,
+        options,
+    }
+}
+
+const SWITCHES: [Switch; 7] = [
+    switch(
+        "scaling.checks.external",
+        Idle::Is("false"),
+        &["scaling.checks.allowed"],
+    ),
+    switch(
+        "scaling.externalAlgorithms",
+        Idle::Is("false"),
+        &["scaling.externalJobsPerNamespace"],
+    ),
+    switch(
+        "scheduling.overload.taint",
+        Idle::Is("off"),
+        // Its key is looked for all the same: taints that stand are taken away.
+        &["scheduling.overload.disk"],
+    ),
+    switch(
+        "metricsProvider.enabled",
+        Idle::Is("false"),
+        &["metricsProvider"],
+    ),
+    switch("metrics.source", Idle::IsNot("replay"), &["metrics.replay"]),
+    switch("metrics.disk", Idle::IsNot("kubelet"), &["metrics.kubelet"]),
+    // Limits that stand are taken away at each interval all the same.
+    switch("agent.limits", Idle::Is("off"), &["agent.leastLimit"]),
+];
+
+/// Refuses the options of components that are off, and gives those whose switch is of a stronger source.
+pub(super) fn check(file: &File, layered: &Layered, check: &mut Checker) -> Vec<Problem> {
+    let values = tree(file);
+    let set = changes(&File::default(), file);
+    let mut warned = Vec::new();
+    for switch in &SWITCHES {
+        let Some(off) = switch.off(&values) else {
+            continue;
+        };
+        let by = layered.origin(switch.path);
+        let options = set.iter().filter(|path| switch.covers(path));
+        for path in options {
+            let origin = layered.origin(path);
+            if by.strength() > origin.strength() {
+                warned.push(Problem {
+                    origin,
+                    path: path.clone(),
+                    message: format!("has no effect while {off} by {by}"),
+                });
+            } else {
+                let message = format_args!("has no effect while {off}: remove it, or change that");
+                check.refuse(path, message);
+            }
+        }
+    }
+    warned
+}
+
+impl Switch {
+    /// The state of the switch in words where its options act on nothing.
+    fn off(&self, values: &Value) -> Option<String> {
+        let mut steps = self.path.split('.');
+        let value = steps.try_fold(values, |value, step| value.get(step))?;
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let path = self.path;
+        match self.idle {
+            Idle::Is(off) => (text == off).then(|| format!("{path} is {off}")),
+            Idle::IsNot(on) => (text != on).then(|| format!("{path} is not {on}")),
+        }
+    }
+
+    /// True for the paths of its options.
+    fn covers(&self, path: &str) -> bool {
+        let is_below = |section: &&str| {
+            let rest = path.strip_prefix(section);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        path != self.path && self.options.iter().any(|option| is_below(&option))
+    }
+}
