@@ -8,7 +8,7 @@ use evenkeel_http_client::Uri;
 use evenkeel_manifests::{
     COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, Options, Selection,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::output::{self, Failure, read_input, yaml};
 use super::settings::parse_assignment;
@@ -55,7 +55,7 @@ pub(super) struct ManifestArgs {
     config: Option<PathBuf>,
 
     /// Image of Evenkeel, with its tag
-    #[arg(long, value_name = "IMAGE", default_value = IMAGE)]
+    #[arg(long, value_name = "IMAGE", value_parser = parse_image, default_value = IMAGE)]
     image: String,
 
     /// Replicas of the service [default: 2]
@@ -67,8 +67,29 @@ pub(super) struct ManifestArgs {
     egress_ports: Vec<u16>,
 
     /// Image of kube-scheduler, for the component second-scheduler
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "IMAGE", value_parser = parse_image)]
     scheduler_image: Option<String>,
+
+    /// Leave the Namespace out, because it exists and holds other objects; `kubectl delete -f` then leaves it
+    #[arg(long)]
+    no_namespace: bool,
+}
+
+/// The component that `--scheduler-image` is for.
+const SECOND_SCHEDULER: &str = "second-scheduler";
+
+/// An image as a container names it.
+fn parse_image(text: &str) -> Result<String, String> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:@".contains(&byte);
+    let ends = [text.bytes().next(), text.bytes().next_back()];
+    let are_letters = ends
+        .iter()
+        .all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()));
+    if are_letters && text.bytes().all(is_part) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("accepted: an image with its tag, such as {IMAGE}"))
+    }
 }
 
 /// The names of components, each with its line in the help.
@@ -93,6 +114,12 @@ impl ManifestArgs {
         let manifests = Manifests::read().map_err(Failure::work)?;
         let components = Selection::of(self.with.iter().map(String::as_str));
         check_namespace(namespace)?;
+        let has_scheduler = self.with.iter().any(|name| name == SECOND_SCHEDULER);
+        if self.scheduler_image.is_some() && !has_scheduler {
+            return Err(Failure::call(format_args!(
+                "--scheduler-image has no effect without --with {SECOND_SCHEDULER}"
+            )));
+        }
         let mut options = Options {
             components: components.map_err(Failure::call)?,
             namespace: namespace.to_owned(),
@@ -104,7 +131,9 @@ impl ManifestArgs {
         };
         let objects = manifests.objects(&options);
         options.configuration = Some(self.configuration(&objects)?);
-        Ok(manifests.objects(&options))
+        let mut objects = manifests.objects(&options);
+        objects.retain(|object| !self.no_namespace || object["kind"] != "Namespace");
+        Ok(objects)
     }
 
     /// The text of the configuration with the fields that are set, once it has been checked as the service checks it:
@@ -122,15 +151,26 @@ impl ManifestArgs {
         let (_, name) = CONFIGURATION;
         let file = self.config.clone().unwrap_or_else(|| name.into());
         let mut sources = Sources {
-            file: Some(file),
-            environment: variables(objects),
-            flags: Vec::new(),
+            file: Some(file.clone()),
+            ..Sources::default()
         };
+        let own = Config::given_in(&text, &sources)?;
+        sources.environment = variables(objects);
+        if self.config.is_some() {
+            let all = Config::given_in(&text, &sources)?;
+            let set = Config::variables().into_iter();
+            let mut set = set.map(|(_, path)| path).filter(|path| sources.names(path));
+            let is_lost = |path: &String| {
+                let own = field(&own, path);
+                own.is_some() && own != field(&all, path)
+            };
+            if let Some(path) = set.find(is_lost) {
+                return Err(set_by_component(&format!("{}: {path}", file.display())));
+            }
+        }
         for (path, _) in &self.assignments {
             if sources.names(path) {
-                return Err(Failure::call(format_args!(
-                    "{path} is set by a component of --with, as a variable of the Deployment, which wins over the file"
-                )));
+                return Err(set_by_component(path));
             }
         }
         sources.flags = assigned.collect();
@@ -142,6 +182,20 @@ impl ManifestArgs {
         sources.environment.clear();
         yaml(&Config::given_in(&text, &sources)?)
     }
+}
+
+/// The refusal of a field that a component sets otherwise.
+fn set_by_component(field: &str) -> Failure {
+    Failure::call(format_args!(
+        "{field} is set by a component of --with, as a variable of the Deployment, which wins over the file"
+    ))
+}
+
+/// The value of a field, where it is given.
+fn field<'a>(fields: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let rest = rest.split('.').filter(|step| !step.is_empty());
+    rest.fold(fields.get(first), |value, step| value?.get(step))
 }
 
 /// Refuses a namespace that cannot be Evenkeel's own: the manifests label it, and who deletes them deletes it.

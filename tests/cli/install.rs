@@ -66,6 +66,44 @@ fn a_field_that_a_component_sets_is_refused() {
     evenkeel(&call).is_refused(2, &["scheduling.overload.taint", "--with"]);
     let file = configuration(&evenkeel(&["install", field[0], field[1]]));
     assert_eq!(file["scheduling"]["overload"]["taint"], "prefer");
+    let taint = |word: &str| format!("scheduling: {{overload: {{taint: {word}}}}}\n");
+    let call = ["install", "-c", "-", "--with", "overload-taints"];
+    let refused = evenkeel_with_input(&call, &taint("prefer"));
+    refused.is_refused(2, &["-: scheduling.overload.taint", "--with"]);
+    // The same value is no other choice.
+    let called = evenkeel_with_input(&call, &taint("enforce"));
+    assert_eq!(called.code, 0, "{}", called.stderr);
+}
+
+/// The harm: these options were taken and changed nothing, or gave containers without an image.
+#[test]
+fn an_image_is_one_and_that_of_the_scheduler_is_for_its_component() {
+    let image = "registry.test/kube-scheduler:v1.34.2";
+    let call = ["install", "--scheduler-image", image];
+    evenkeel(&call).is_refused(2, &["--scheduler-image", "--with second-scheduler"]);
+    let mut call = call.to_vec();
+    call.extend(["--with", "second-scheduler"]);
+    assert!(evenkeel(&call).stdout.contains(image));
+    for image in ["", " ", "a b", "x\n  y: z", ":tag"] {
+        for flag in ["--image", "--scheduler-image"] {
+            let call = ["install", "--with", "second-scheduler", flag, image];
+            evenkeel(&call).is_refused(2, &[flag, "an image with its tag"]);
+        }
+    }
+}
+
+#[test]
+fn a_namespace_that_exists_is_left_out() {
+    let namespaces = |arguments: &[&str]| {
+        let objects = objects(&evenkeel(arguments));
+        let named = objects
+            .iter()
+            .filter(|object| object["kind"] == "Namespace");
+        (named.count(), objects.len())
+    };
+    let (one, all) = namespaces(&["install"]);
+    assert_eq!(one, 1);
+    assert_eq!(namespaces(&["install", "--no-namespace"]), (0, all - 1));
 }
 
 #[test]

@@ -211,6 +211,23 @@ fn values_of_the_chart_are_the_options_of_the_program() {
     assert_same("the chart", &chart, "install", &printed);
 }
 
+/// The harm: a namespace of digits is a number in YAML, which no object takes.
+fn a_namespace_of_digits_is_a_text_in_the_chart_and_the_program() {
+    let mut values = values(&COMBINATION);
+    values["image"] = json!({"tag": "1"});
+    values["config"] = json!({"metrics": {"maxAge": "200s"}});
+    let chart = read_by_kubectl(&rendered("123", &values).unwrap());
+    let printed = read_by_kubectl(&installed(&COMBINATION, &["--namespace", "123"]));
+    let names = |objects: &Objects| objects.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&chart), names(&printed));
+    let scheduler = "\"ConfigMap\" \"123\"/";
+    let mut maps = chart
+        .iter()
+        .filter(|(name, _)| name.starts_with(scheduler))
+        .map(|(_, object)| object.to_string());
+    assert!(maps.any(|map| map.contains("resourceNamespace: \\\"123\\\"")));
+}
+
 fn the_chart_passes_the_linter() {
     run("helm", &["lint", "deploy/chart", "--strict"], "").unwrap();
 }
@@ -245,6 +262,15 @@ fn values_that_are_none_and_versions_that_are_not_supported_are_refused() {
         ),
         (json!({"components": {"certManger": true}}), "certManger"),
         (json!({"replicas": "two"}), "replicas"),
+        (json!({"image": {"repository": ""}}), "repository"),
+        (json!({"image": {"repository": "a b"}}), "repository"),
+        (json!({"image": {"tag": "v1: x"}}), "tag"),
+        (json!({"schedulerImage": {"tag": ""}}), "tag"),
+        (json!({"config": {"metrics": {"maxAge": "soon"}}}), "maxAge"),
+        (
+            json!({"config": {"leaderElection": {"leaseName": "A b"}}}),
+            "leaseName",
+        ),
     ] {
         let refused = rendered("evenkeel-system", &values).unwrap_err();
         assert!(refused.contains(part), "{refused}");
@@ -318,6 +344,7 @@ crate::support::trial::suite!(
         the_chart_renders_what_the_program_prints,
         values_of_the_chart_are_the_options_of_the_program,
         the_default_values_leave_the_namespace_and_keep_the_definitions,
+        a_namespace_of_digits_is_a_text_in_the_chart_and_the_program,
     ],
     [Requirement::Program("helm")] => [
         the_chart_passes_the_linter,

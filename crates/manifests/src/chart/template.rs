@@ -9,10 +9,11 @@ use crate::kustomization::Object;
 use crate::part::{Choice, Part};
 use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
 
-/// Texts in templates that the values of the chart set.
+/// Texts in templates that the values of the chart set. One that is a whole value is quoted: a namespace may be called
+/// 123, which YAML reads as a number.
 const SETTINGS: [(&str, &str); 2] = [
-    (NAMESPACE, "{{ .Release.Namespace }}"),
-    (IMAGE, "{{ include \"evenkeel.image\" . }}"),
+    (NAMESPACE, ".Release.Namespace"),
+    (IMAGE, "include \"evenkeel.image\" ."),
 ];
 
 /// Marks for what the values of the chart set; each is replaced in the text.
@@ -158,11 +159,16 @@ fn set_values(text: &str) -> String {
     let scheduler = format!("image: {SCHEDULER_IMAGE}");
     let mut text = text.replace(REPLICAS, "{{ .Values.replicas }}");
     for (from, to) in SETTINGS {
-        text = text.replace(from, to);
+        let whole = format!("{{{{ {to} | quote }}}}");
+        for before in [": ", "- "] {
+            let end = |value: &str| format!("{before}{value}\n");
+            text = text.replace(&end(from), &end(&whole));
+        }
+        text = text.replace(from, &format!("{{{{ {to} }}}}"));
     }
     text = replace_line(&text, &format!("- {EGRESS}"), egress_rule);
     text = replace_line(&text, &scheduler, |before| {
-        format!("{before}image: {{{{ include \"evenkeel.schedulerImage\" . }}}}")
+        format!("{before}image: {{{{ include \"evenkeel.schedulerImage\" . | quote }}}}")
     });
     text = replace_line(&text, CONFIG, |_| {
         format!("  {key}: |\n{{{{ include \"evenkeel.config\" . | indent 4 }}}}")

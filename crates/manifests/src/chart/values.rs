@@ -11,6 +11,14 @@ const REPLICAS: u32 = 2;
 /// The tag of kube-scheduler in the component `second-scheduler`.
 const SCHEDULER_TAG: &str = "v1.33.0";
 
+/// An image without its tag, and the tag, which a digest may follow.
+const REPOSITORY: &str = "^[A-Za-z0-9]([A-Za-z0-9._:/-]*[A-Za-z0-9])?$";
+const TAG: &str = "[A-Za-z0-9_][A-Za-z0-9._-]{0,127}(@sha256:[0-9a-f]{64})?";
+/// The name of an object.
+const NAME: &str = "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$";
+/// A duration in one of its forms, such as 1h30m or PT90M; 0 where none is one.
+const DURATION: &str = "^[0-9P]";
+
 /// The text of `values.yaml`.
 pub(super) fn values() -> String {
     let repository = IMAGE.split(':').next().unwrap_or_default();
@@ -70,10 +78,13 @@ components:
 
 /// The text of `values.schema.json`.
 pub(super) fn schema(configuration: &Value) -> String {
-    let image = || {
+    let image = |tag: &str| {
         object([
-            ("repository", json!({"type": "string", "minLength": 1})),
-            ("tag", json!({"type": "string"})),
+            (
+                "repository",
+                json!({"type": "string", "pattern": REPOSITORY}),
+            ),
+            ("tag", json!({"type": "string", "pattern": tag})),
         ])
     };
     let boolean = || json!({"type": "boolean"});
@@ -87,7 +98,7 @@ pub(super) fn schema(configuration: &Value) -> String {
             "replicas",
             json!({"type": "integer", "minimum": 1, "default": REPLICAS}),
         ),
-        ("image", image()),
+        ("image", image(&format!("^({TAG})?$"))),
         ("config", fields(configuration)),
         (
             "egressPorts",
@@ -98,7 +109,7 @@ pub(super) fn schema(configuration: &Value) -> String {
             "crds",
             object([("install", boolean()), ("keep", boolean())]),
         ),
-        ("schedulerImage", image()),
+        ("schedulerImage", image(&format!("^{TAG}$"))),
         ("components", object(components)),
         // Helm adds it for charts of charts.
         ("global", json!({"type": "object"})),
@@ -117,17 +128,32 @@ fn object<N: Into<String>>(fields: impl IntoIterator<Item = (N, Value)>) -> Valu
     json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
 
+/// True for a text such as 10s or 744h.
+fn is_duration(text: &str) -> bool {
+    let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    unit.len() < text.len() && ["ms", "s", "m", "h"].contains(&unit)
+}
+
 /// The schema of fields with these defaults. What a field takes is checked where the service reads it.
 fn fields(defaults: &Value) -> Value {
     match defaults {
-        Value::Object(defaults) if !defaults.is_empty() => object(
-            defaults
-                .iter()
-                .map(|(name, default)| (name, fields(default))),
-        ),
+        Value::Object(defaults) if !defaults.is_empty() => {
+            object(defaults.iter().map(|(name, default)| {
+                let schema = match default {
+                    Value::String(text) if name.ends_with("Name") => {
+                        json!({"type": "string", "pattern": NAME, "default": text})
+                    }
+                    default => fields(default),
+                };
+                (name, schema)
+            }))
+        }
         Value::Object(_) => json!({"type": "object"}),
         Value::Array(_) => json!({"type": "array"}),
         Value::Bool(default) => json!({"type": "boolean", "default": default}),
+        Value::String(text) if is_duration(text) => {
+            json!({"type": ["string", "integer"], "pattern": DURATION, "default": text})
+        }
         default => json!({"default": default}),
     }
 }
