@@ -24,6 +24,7 @@ mod support {
 mod machine {
     pub(crate) mod alerts;
     pub(crate) mod assess;
+    pub(crate) mod dashboards;
     pub(crate) mod installs;
     pub(crate) mod manifests;
     pub(crate) mod metrics_agent;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         machine::alerts::suite(),
         machine::assess::suite(),
         machine::assess::queries::suite(),
+        machine::dashboards::suite(),
         machine::installs::suite(),
         machine::manifests::suite(),
         machine::metrics_agent::suite(),

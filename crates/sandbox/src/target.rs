@@ -25,9 +25,9 @@ pub use noise::with_noise;
 pub use observed_replay::{ObservedTick, ReplayEvent};
 pub use parts::PART;
 pub use replay::{
-    Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_observed,
-    replay_portraits,
+    Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_portraits,
 };
+pub(crate) use replay::{ReplayInput, replay_observed};
 pub use settings::{Edges, Expected, Floors, Forecasts, GRID, Target};
 
 use jiff::Timestamp;

@@ -11,7 +11,7 @@ use evenkeel_core::forecast::{ModelSet, SWISH_STEPS};
 use evenkeel_training::{ModelFileError, NetworkFile, SwishFile};
 
 /// The steps that `swish-net` answers.
-pub(super) const SWISH_HORIZON: NonZeroUsize = NonZeroUsize::new(SWISH_STEPS).unwrap();
+pub(super) const SWISH_HORIZON: NonZeroUsize = NonZeroUsize::MIN.saturating_add(SWISH_STEPS - 1);
 
 /// The characters of a name in a model's file that are shown.
 pub(super) const NAME_SHOWN: usize = 253;

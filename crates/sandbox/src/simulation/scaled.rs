@@ -10,8 +10,8 @@ use crate::portraits::Portraits;
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{Scale, ScaleBy, Scenario, Startup, Surge, Traffic, Workload};
 use crate::target::{
-    self, DailyFit, Edges, FitFunctions, GRID, Knowledge, Policy, ReplayEvent, ReplayLoad,
-    ReplayPoint, Replayed, Target, with_noise,
+    self, DailyFit, Edges, FitFunctions, GRID, Knowledge, Policy, ReplayEvent, ReplayInput,
+    ReplayLoad, ReplayPoint, Replayed, Target, with_noise,
 };
 use evenkeel_core::forecast::Series;
 use evenkeel_core::random::Random;
@@ -91,10 +91,13 @@ impl Scaled {
         fits: FitFunctions<'_>,
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> ScaledRun {
-        let knowledge = self.knowledge(fits);
-        let (target, load) = (&self.target, &self.load);
-        let replayed = target::replay_observed(target, policy, load, &knowledge, true, observe);
-        self.run(replayed)
+        let input = ReplayInput {
+            target: &self.target,
+            load: &self.load,
+            knowledge: &self.knowledge(fits),
+            with_points: true,
+        };
+        self.run(target::replay_observed(policy, input, observe))
     }
 
     /// The run under portraits.

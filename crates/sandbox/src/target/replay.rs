@@ -129,20 +129,17 @@ impl Policy {
     }
 
     /// What decides its floors, taught by the past before `running`.
-    #[allow(clippy::too_many_arguments)] // each is an input of the replay of its own
     fn forecaster(
         self,
-        target: &Target,
-        load: &ReplayLoad,
+        input: ReplayInput<'_>,
         running: &Series,
-        knowledge: &Knowledge<'_>,
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> Option<Forecaster> {
         let Self::Evenkeel(floors) = self else {
             return None;
         };
-        let forecaster = Forecaster::floors(target, floors);
-        Some(load.taught(forecaster, running, knowledge, observe))
+        let forecaster = Forecaster::floors(input.target, floors);
+        Some(input.taught(forecaster, running, observe))
     }
 }
 
@@ -209,22 +206,33 @@ impl ReplayLoad {
         running.unwrap_or_else(|| self.load.clone())
     }
 
-    /// What forecasts, taught by the past before `running`.
-    fn taught(
-        &self,
-        forecaster: Forecaster,
-        running: &Series,
-        knowledge: &Knowledge<'_>,
-        observe: &mut dyn FnMut(ReplayEvent<'_>),
-    ) -> Forecaster {
-        let mut forecaster = forecaster.with(knowledge);
-        forecaster.learn(&self.load, running.start(), observe);
-        forecaster
-    }
-
     /// The past before `until` in minutes, from which models learn.
     fn past(&self, until: Timestamp) -> Option<Series> {
         past::means(&self.load, Resolution::Minute.step(), until)
+    }
+}
+
+/// What a replay is made of, whichever way of scaling.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplayInput<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) load: &'a ReplayLoad,
+    pub(crate) knowledge: &'a Knowledge<'a>,
+    /// True where the points of what is judged are wanted.
+    pub(crate) with_points: bool,
+}
+
+impl ReplayInput<'_> {
+    /// What forecasts, taught by the past before `running`.
+    fn taught(
+        self,
+        forecaster: Forecaster,
+        running: &Series,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
+    ) -> Forecaster {
+        let mut forecaster = forecaster.with(self.knowledge);
+        forecaster.learn(&self.load.load, running.start(), observe);
+        forecaster
     }
 }
 
@@ -237,25 +245,25 @@ pub fn replay(
     knowledge: &Knowledge<'_>,
     with_points: bool,
 ) -> Replayed {
-    replay_observed(target, policy, load, knowledge, with_points, &mut |_| ())
+    let input = ReplayInput {
+        target,
+        load,
+        knowledge,
+        with_points,
+    };
+    replay_observed(policy, input, &mut |_| ())
 }
 
 /// The same; `observe` is shown all that decides the floors.
-#[must_use]
-#[allow(clippy::too_many_arguments)] // each is an input of the replay of its own
-pub fn replay_observed(
-    target: &Target,
+pub(crate) fn replay_observed(
     policy: Policy,
-    load: &ReplayLoad,
-    knowledge: &Knowledge<'_>,
-    with_points: bool,
+    input: ReplayInput<'_>,
     observe: &mut dyn FnMut(ReplayEvent<'_>),
 ) -> Replayed {
+    let ReplayInput { target, load, .. } = input;
     let running = load.running(target);
     let scaler = Scaler::Hpa {
-        forecaster: policy
-            .forecaster(target, load, &running, knowledge, observe)
-            .map(Box::new),
+        forecaster: policy.forecaster(input, &running, observe).map(Box::new),
         side: Box::new(Side::new(
             target,
             &running,
@@ -263,7 +271,7 @@ pub fn replay_observed(
             load.start,
         )),
     };
-    judge(scaler, load, &running, knowledge, with_points, observe)
+    judge(scaler, input, &running, observe)
 }
 
 /// Runs a target that `portraits` scale through the judged part of `load`, with its points.
@@ -274,18 +282,18 @@ pub fn replay_portraits(
     load: &ReplayLoad,
     knowledge: &Knowledge<'_>,
 ) -> Replayed {
+    let input = ReplayInput {
+        target,
+        load,
+        knowledge,
+        with_points: true,
+    };
     let running = load.running(target);
     let forecaster = Forecaster::portraits(target, portraits);
-    let forecaster = load.taught(forecaster, &running, knowledge, &mut |_| ());
+    let forecaster = input.taught(forecaster, &running, &mut |_| ());
     let scaler = Portrayed::new(target, (&running, load.start), portraits, forecaster);
-    judge(
-        Scaler::Portraits(Box::new(scaler)),
-        load,
-        &running,
-        knowledge,
-        true,
-        &mut |_| (),
-    )
+    let scaler = Scaler::Portraits(Box::new(scaler));
+    judge(scaler, input, &running, &mut |_| ())
 }
 
 /// Who scales a target.
@@ -331,16 +339,19 @@ impl Scaler<'_> {
     }
 }
 
-/// Runs who scales through `running`, and counts the judged part of it.
-#[allow(clippy::too_many_arguments)] // each is an input of the replay of its own
+/// Runs a way of scaling through `running`, and counts the judged part of it.
 fn judge(
     mut scaler: Scaler<'_>,
-    load: &ReplayLoad,
+    input: ReplayInput<'_>,
     running: &Series,
-    knowledge: &Knowledge<'_>,
-    with_points: bool,
     observe: &mut dyn FnMut(ReplayEvent<'_>),
 ) -> Replayed {
+    let ReplayInput {
+        target: _,
+        load,
+        knowledge,
+        with_points,
+    } = input;
     let mut points = Vec::new();
     let mut parts = Parts::default();
     let mut is_counted = false;
