@@ -19,11 +19,12 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::cluster::pages::Listing;
+use evenkeel_clock as clock;
 use evenkeel_kubernetes::guarded::Guarded;
 
 /// The time after which a watch that says nothing is begun anew. Bookmarks come about once a minute, so a longer silence
-/// is a connection or a server that hangs. No shorter silence says so, and a version that is asked for on the side does
-/// not: it grows with the writes to all kinds.
+/// is a server or a proxy that hangs; a lost connection is noticed before (`service/client.rs`). No shorter silence says so,
+/// and a version that is asked for on the side does not: it grows with the writes to all kinds.
 const SILENCE: Duration = Duration::from_secs(90);
 /// A watch that lasts for less than this is no success: an API server, or a proxy before it, may end each at once.
 const BRIEF: Duration = Duration::from_secs(1);
@@ -43,7 +44,7 @@ impl Iterator for Pauses {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        let now = Instant::now();
+        let now = clock::runtime();
         if self
             .attempt
             .is_some_and(|begun| now.saturating_duration_since(begun) >= STEADY)
@@ -136,7 +137,7 @@ where
                 let watch = OpenWatch {
                     version,
                     events: events.boxed(),
-                    begun: Instant::now(),
+                    begun: clock::runtime(),
                 };
                 (None, State::Watching(watch))
             }

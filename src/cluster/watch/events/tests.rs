@@ -37,6 +37,8 @@ enum Answer {
     Hang,
     /// What the store has, and then nothing until the watch is cut off after a minute.
     Well,
+    /// A part of what the store has, and then this fault.
+    Faulty(u8),
 }
 
 /// What is stored: maps by name with their versions, and what has changed.
@@ -128,13 +130,17 @@ impl Server {
         let version = query.rsplit("resourceVersion=").next().unwrap_or_default();
         let version = version.split('&').next().unwrap_or_default().to_owned();
         store.watches.push(version.clone());
-        let parts = match store.script.pop_front().unwrap_or(Answer::Well) {
+        let answer = match store.script.pop_front().unwrap_or(Answer::Well) {
+            Answer::Faulty(fault) => disturbed(store.since(&version), fault),
+            answer => answer,
+        };
+        let parts = match answer {
             Answer::Hang => return None,
             Answer::Status(code) => {
                 return Some(respond(code, Body::from(status(code).to_string())));
             }
             Answer::Parts(parts) => parts,
-            Answer::Well => {
+            Answer::Well | Answer::Faulty(_) => {
                 let mut parts = store.since(&version);
                 parts.push(Part::Pause(60));
                 parts
@@ -374,9 +380,7 @@ proptest! {
                         let name = format!("m{name}");
                         if puts { store.put(&name) } else { store.remove(&name) }
                     }
-                    let version = store.watches.last().cloned().unwrap_or_default();
-                    let answer = disturbed(store.since(&version), fault);
-                    store.script.push_back(answer);
+                    store.script.push_back(Answer::Faulty(fault));
                     drop(store);
                     tokio::time::sleep(Duration::from_secs(20)).await;
                 }
