@@ -3,6 +3,13 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::Client;
+use kube::client::{Body, ConfigExt as _};
+use tower::{BoxError, ServiceBuilder};
 
 use crate::config::Connection;
 use crate::kubeconfig;
@@ -10,6 +17,11 @@ use crate::kubeconfig;
 /// Each API request has this long; watches are renewed by the server before that.
 const READ_TIMEOUT: Duration = Duration::from_secs(295);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A peer that says nothing for this long is asked whether it is there; one that answers none of the questions is gone.
+/// So a watch begins anew half a minute after its connection has been lost in silence, as with a machine or a route.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+const QUESTIONS: u32 = 3;
+const BETWEEN_QUESTIONS: Duration = Duration::from_secs(5);
 
 /// The API server's address and our credentials: from the kubeconfig that is named, else from the
 /// Pod's service account, else from the user's own kubeconfig.
@@ -24,6 +36,33 @@ pub(super) async fn kubernetes(connection: &Connection) -> anyhow::Result<kube::
     Ok(kubernetes)
 }
 
+/// A client with these settings, as kube makes one, whose connections are kept alive.
+pub(super) fn connect(config: kube::Config) -> anyhow::Result<Client> {
+    const WHAT: &str = "the API server cannot be reached";
+    if config.proxy_url.is_some() {
+        return Client::try_from(config).context(WHAT);
+    }
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_keepalive(Some(KEEPALIVE));
+    connector.set_keepalive_interval(Some(BETWEEN_QUESTIONS));
+    connector.set_keepalive_retries(Some(QUESTIONS));
+    let connector = config.rustls_https_connector_with_connector(connector);
+    let mut connector = TimeoutConnector::new(connector.context(WHAT)?);
+    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_read_timeout(config.read_timeout);
+    connector.set_write_timeout(config.write_timeout);
+    connector.set_reset_reader_on_write(config.reset_reader_on_write);
+    let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().context(WHAT)?)
+        .layer(config.extra_headers_layer().context(WHAT)?)
+        .map_err(BoxError::from)
+        .service(http);
+    Ok(Client::new(service, config.default_namespace))
+}
+
 /// The name of this replica: the given one, or one that is unique among Pods by the host name and
 /// among processes of one host by the process ID.
 pub(super) fn identity(given: Option<&str>) -> anyhow::Result<String> {
@@ -32,4 +71,46 @@ pub(super) fn identity(given: Option<&str>) -> anyhow::Result<String> {
     }
     let host = hostname::get().context("the host name cannot be read")?;
     Ok(format!("{}_{}", host.to_string_lossy(), std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// True where the kernel keeps the connection to this port of loopback alive: the timer of its row is of kind 2.
+    fn is_kept_alive(port: u16) -> bool {
+        let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+        let remote = format!("0100007F:{port:04X}");
+        table.lines().any(|line| {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            fields.get(2) == Some(&remote.as_str())
+                && fields.get(5).is_some_and(|timer| timer.starts_with("02:"))
+        })
+    }
+
+    /// The harm: a watch on a connection that was lost in silence was begun anew after 90 s.
+    #[tokio::test]
+    async fn the_connections_to_the_api_server_are_kept_alive() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let config = kube::Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
+        for is_ours in [true, false] {
+            let client = if is_ours {
+                connect(config.clone()).unwrap()
+            } else {
+                Client::try_from(config.clone()).unwrap()
+            };
+            let asking = tokio::spawn(async move { client.apiserver_version().await });
+            // It has been sent, so that the connection waits for nothing but an answer.
+            let (stream, _) = listener.accept().await.unwrap();
+            stream.readable().await.unwrap();
+            let is_kept = is_kept_alive(port);
+            asking.abort();
+            let _ = asking.await;
+            assert_eq!(is_kept, is_ours);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! The parts of the service, made from the configuration.
 
-use anyhow::Context as _;
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -84,7 +83,7 @@ impl Parts {
         let instruments = Instruments::default();
         let policy = std::sync::Arc::new(config.policy.clone());
         Ok(Self {
-            client: Client::try_from(kubernetes).context("the API server cannot be reached")?,
+            client: client::connect(kubernetes)?,
             replica,
             handlers: handlers::Handlers::new(
                 cluster.clone(),

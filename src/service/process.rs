@@ -1,7 +1,6 @@
 //! The parts that processes share which serve nobody but probes and Prometheus: the agent of a node, and the one
 //! that runs the jobs of external algorithms.
 
-use anyhow::Context as _;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +32,7 @@ impl Process {
             identity: client::identity(None)?,
         };
         Ok(Self {
-            api: Client::try_from(kubernetes).context("the API server cannot be reached")?,
+            api: client::connect(kubernetes)?,
             replica,
             switch: WriteSwitch::new(config.writes),
             registry: telemetry::registry(),

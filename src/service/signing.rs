@@ -2,7 +2,6 @@
 //! but probes and Prometheus.
 
 use anyhow::Context as _;
-use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Tasks, lasting};
@@ -62,7 +61,7 @@ pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow:
     kubernetes.headers.push((hyper::header::USER_AGENT, agent));
     let given = config.connection.namespace.clone();
     let namespace = given.unwrap_or_else(|| kubernetes.default_namespace.clone());
-    let client = Client::try_from(kubernetes).context("the API server cannot be reached")?;
+    let client = client::connect(kubernetes)?;
     let led = led(config).into_iter().map(|(name, _)| name).collect();
     let settings = settings.clone();
     Ok(Signer::new(client, namespace, settings, led, metrics))
