@@ -19,6 +19,9 @@ use evenkeel_kubernetes::plan::uninstall::{BOUNDED, Extent, WRITTEN, traces};
 use evenkeel_kubernetes::scaled_kind::{ScaledKind, Unscalable};
 use evenkeel_kubernetes::shallow_object::ShallowObject;
 
+/// The most annotations of the user that are named of one object: there are about thirty, and whoever writes the object may
+/// make up any.
+const MOST_NAMES: usize = 64;
 /// What follows for a kind whose objects are there and cannot be scaled any more.
 const UNSCALED: &str = ": what was put to sleep or told on its objects before is not seen";
 
@@ -95,7 +98,6 @@ pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Times
         marked(client, Kind::Pod, look, &mut found).await;
     }
     found.marks.retain(|mark| mark.is_due);
-    found.yours.clear();
     found
 }
 
@@ -199,10 +201,11 @@ fn note(kind: Kind, of: &ShallowObject, look: Look, found: &mut Inventory) {
         namespace: of.namespace().map(str::to_owned),
         name: of.name().to_owned(),
     };
-    if !traces.own.is_empty() {
+    // The clean-up does not tell of them.
+    if extent == Extent::All && !traces.own.is_empty() {
         found.yours.push(UserAnnotations {
             object: object.clone(),
-            annotations: traces.own.clone(),
+            annotations: traces.own.iter().take(MOST_NAMES).cloned().collect(),
         });
     }
     if traces.is_clean() {

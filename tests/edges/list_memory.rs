@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::fs;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -17,9 +17,15 @@ use serde_json::{Value, json};
 /// Each Job is as large as etcd takes it, and all of them are suspended: they cost their owner nothing.
 const JOBS: usize = 250;
 const JOB: usize = 1_400_000;
-/// The annotations of an object may be of 256 KiB together.
-const DEPLOYMENTS: usize = 500;
-const ANNOTATION: usize = 255 * 1024;
+/// The annotations of an object may be of 256 KiB together: so many short ones, or one long one.
+const DEPLOYMENTS: usize = 800;
+const ANNOTATIONS: usize = 11_000;
+const ANNOTATION: usize = 50 * 1024;
+static LARGE: LazyLock<Value> = LazyLock::new(|| {
+    let own = (0..ANNOTATIONS).map(|number| (format!("evenkeel.dev/{number:05}"), json!("")));
+    let note = ("note".to_owned(), json!("x".repeat(ANNOTATION)));
+    own.chain([note]).collect::<serde_json::Map<_, _>>().into()
+});
 /// More than lists take on any machine: whoever is not done by then has failed.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -80,9 +86,8 @@ async fn answer(State(server): State<Loopback>, request: Request) -> Response {
                 "spec": {"suspend": true, "template": template}})
         }),
         Some(&"deployments") if is_list => list("Deployment", DEPLOYMENTS, |name| {
-            let annotations = json!({"note": "x".repeat(ANNOTATION)});
             json!({"metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "5",
-                "annotations": annotations}, "spec": {"replicas": 1}})
+                "annotations": *LARGE}, "spec": {"replicas": 1}})
         }),
         Some(_) if is_list => list("Other", 0, |_| Value::Null),
         _ => {

@@ -205,7 +205,16 @@ impl Meta {
     }
 }
 
-/// A map of texts from which only what rules read is kept.
+/// The most annotations or labels that are kept of an object, of which there are about fifty. Whoever writes the object
+/// could make each of thousands of keys cost six times what it has in the store.
+const MOST_KEYS: usize = 64;
+/// The most bytes of the values that are kept of an object: a status, a record and all that users set.
+const MOST_BYTES: usize = 64 * 1024;
+/// The longest value that is kept, by a byte longer than the longest that any reader takes.
+const LONGEST_VALUE: usize = 32 * 1024 + 1;
+
+/// A map of texts from which only what rules read is kept, and no more than [`MOST_KEYS`] and [`MOST_BYTES`]. The record of
+/// bounds is kept in any case: without it nobody would put them back.
 struct Relevant(BTreeMap<String, String>);
 
 impl<'de> Deserialize<'de> for Relevant {
@@ -224,15 +233,23 @@ impl<'de> Visitor<'de> for RelevantVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut kept = BTreeMap::new();
+        let (mut kept, mut bytes) = (BTreeMap::new(), 0);
         while let Some(Key(key)) = map.next_key()? {
-            if let Some(key) = key {
-                kept.extend(
-                    map.next_value::<Option<String>>()?
-                        .map(|value| (key, value)),
-                );
-            } else {
+            let Some(key) = key else {
                 map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let Some(mut value) = map.next_value::<Option<String>>()? else {
+                continue;
+            };
+            if value.len() > LONGEST_VALUE {
+                value.truncate(value.floor_char_boundary(LONGEST_VALUE));
+                value.shrink_to_fit();
+            }
+            let is_room = kept.len() < MOST_KEYS && bytes + value.len() <= MOST_BYTES;
+            if is_room || key == annotations::BOUNDS {
+                bytes += value.len();
+                kept.insert(key, value);
             }
         }
         Ok(Relevant(kept))
@@ -291,6 +308,31 @@ mod tests {
         assert_eq!(meta.labels.len(), 1);
         assert!(meta.creation_timestamp.is_some());
         assert_eq!(meta.identity().name.as_deref(), Some("web-0"));
+    }
+
+    /// The harm: annotations with Evenkeel's prefix and any names cost a replica six times what they have in the store.
+    #[test]
+    fn no_object_makes_its_readers_keep_more_than_so_much() {
+        let read = |annotations: BTreeMap<String, String>| -> Meta {
+            serde_json::from_value(json!({"annotations": annotations})).unwrap()
+        };
+        let own = |number: usize| format!("evenkeel.dev/a{number:05}");
+        let record = || [(annotations::BOUNDS.to_owned(), "{}".to_owned())];
+        for (keys, longest) in [(20_000, 0), (100, 2000), (10, 32_769), (4, 200_000)] {
+            // Two bytes each, so that none ends where it is cut.
+            let value = || "é".repeat(longest / 2);
+            let texts = (0..keys).map(|number| (own(number), value()));
+            let meta = read(texts.chain(record()).collect());
+            let bytes: usize = meta.annotations.values().map(String::len).sum();
+            assert!(
+                meta.annotations.len() <= 65 && bytes <= 64 * 1024 + 2,
+                "{keys} {bytes}"
+            );
+            assert_eq!(meta.annotation(annotations::BOUNDS), Some("{}"), "{keys}");
+            assert!(meta.annotations.len() > 2, "{keys}");
+        }
+        let meta = read([(own(0), "x".repeat(40_000))].into());
+        assert_eq!(meta.annotation(&own(0)).map(str::len), Some(32_769));
     }
 
     #[test]
