@@ -64,7 +64,7 @@ impl Notice {
             }
             Self::Refused(refusal) => refusal.to_string(),
             Self::Foreign { devices } => format!(
-                "disk I/O on {} is limited by somebody else, who keeps it so",
+                "disk I/O on {} has a limit that Evenkeel did not set, and that limit stays",
                 devices.join(", ")
             ),
             Self::NoDevice => {
@@ -73,8 +73,8 @@ impl Notice {
                     .to_owned()
             }
             Self::NoController => {
-                "disk I/O is not limited: the cgroup of the Pod has no controller io, \
-                                   which the node's kernel or kubelet leaves out"
+                "disk I/O is not limited: the Pod's cgroup has no io controller, because the \
+                                   node's kernel or kubelet does not enable it"
                     .to_owned()
             }
             Self::Failed(error) => format!("disk I/O is not limited as it should be: {error}"),

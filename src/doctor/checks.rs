@@ -93,7 +93,7 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         writing::CLEAN_UP,
-        "the CronJob that puts back what a lost Evenkeel left",
+        "the CronJob that restores bounds if all replicas are lost",
         writing::clean_up,
     ),
     row(
@@ -118,7 +118,7 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         rotation::ROTATION_GOES_ON,
-        "a rotation of keys, where one goes on",
+        "a rotation of keys in progress",
         rotation::check,
     ),
     row(
@@ -133,7 +133,7 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         webhook::ENDPOINTS,
-        "ready Pods stand behind the Services",
+        "the Services have ready Pods",
         webhook::endpoints,
     ),
     row(
@@ -143,12 +143,12 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         network::NETWORK,
-        "NetworkPolicies let the traffic through that is needed",
+        "NetworkPolicies allow the required traffic",
         network::check,
     ),
     row(
         scheduler::ADDRESS,
-        "the certificate holds for the extender's address",
+        "the certificate covers the extender's address",
         scheduler::address,
     ),
     row(
@@ -188,7 +188,7 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         measuring::NAMES,
-        "measurements carry the names of nodes",
+        "measurements carry names of nodes",
         measuring::names,
     ),
     row(
@@ -233,7 +233,7 @@ pub const CHECKS: &[Check] = &[
     ),
     row(
         scaling_mode::MODE,
-        "scaling acts somewhere, and does not only recommend",
+        "scaling acts on some target, and does not only recommend",
         scaling_mode::check,
     ),
     row(

@@ -32,7 +32,7 @@ pub(super) struct Facts {
 pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let found = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("no PEM: {error}"))?;
+        .map_err(|error| format!("not PEM: {error}"))?;
     if found.is_empty() {
         return Err("there is no certificate in it".to_owned());
     }

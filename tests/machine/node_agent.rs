@@ -242,7 +242,10 @@ fn what_a_killed_agent_left_is_kept_or_taken_away_by_the_next() {
         world.io_max(&web, LIMITED).await;
         world.io_max(&api, LIMITED).await;
         let note = world.told("foreign", "DiskIoLimitForeign").await;
-        assert!(note.contains("sda is limited by somebody else"), "{note}");
+        assert!(
+            note.contains("sda has a limit that Evenkeel did not set"),
+            "{note}"
+        );
         agent.signal(Signal::KILL);
         agent.wait().await;
         assert_eq!(tree.io_max(&web), LIMITED);

@@ -98,8 +98,8 @@ impl fmt::Display for ExcessiveClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the Pod claims {} of {}, and the largest node has {}: no node has headroom for it, and \
-             among other Pods it counts as no more than that",
+            "the Pod claims {} of {}, and the largest node has {}: no node has headroom for it, \
+             and Evenkeel counts only the amount of the largest node",
             self.resource.with_unit(self.claimed),
             self.resource.noun(),
             self.resource.with_unit(self.largest)

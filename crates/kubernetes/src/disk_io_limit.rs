@@ -96,12 +96,12 @@ pub enum LimitRefusal {
     #[error("{0}")]
     Invalid(InvalidAnnotation),
     /// A static Pod is the node's, and that a Pod is one is its own word.
-    #[error("annotation {DISK_IO_LIMIT}: a Pod that kubelet runs from a file gets no limit")]
+    #[error("annotation {DISK_IO_LIMIT}: a static Pod gets no limit")]
     Static,
     /// Containers would hardly start, and others that share the filesystem would wait for them.
     #[error(
-        "annotation {DISK_IO_LIMIT}: {limit} is below {least}, the least that is set in this cluster: \
-         no limit is set"
+        "annotation {DISK_IO_LIMIT}: {limit} is below agent.leastLimit, which is {least}: no limit \
+         is set"
     )]
     TooLow {
         limit: DiskIoLimit,
@@ -221,7 +221,10 @@ mod tests {
         for text in ["1MB/s", "0", "read=1GiB/s,write=1KiB/s", "write=1"] {
             let refusal = given(text).unwrap_err();
             assert_eq!(refusal.reason(), "DiskIoLimitTooLow", "{text}");
-            assert!(refusal.to_string().contains("below 1MiB/s"), "{refusal}");
+            assert!(
+                refusal.to_string().contains("leastLimit, which is 1MiB/s"),
+                "{refusal}"
+            );
         }
         let refusal = given("slow").unwrap_err();
         assert_eq!(refusal.reason(), "DiskIoLimitInvalid");

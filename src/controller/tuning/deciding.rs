@@ -317,7 +317,7 @@ fn note(memory: &mut Memory, id: &WorkloadId, decided: Decided, begun: Begun) {
     standing.held = match begun.write {
         Err(why) => Some(why),
         Ok(_) if !begun.may_go => {
-            Some("it has been scaled of late, or a forecast is about to".to_owned())
+            Some("it was scaled recently, or a forecast is about to scale it".to_owned())
         }
         Ok(_) => None,
     };

@@ -261,7 +261,7 @@ fn a_workload_that_was_just_scaled_is_left_alone() {
     let writes = world.look(110);
     assert!(begun(&writes).is_empty());
     assert!(
-        status(&writes).contains("scaled of late"),
+        status(&writes).contains("scaled recently"),
         "{}",
         status(&writes)
     );

@@ -48,7 +48,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         found.push(Finding::warning(
             ANNOTATIONS,
             format!("{more} are not accepted"),
-            "mend those above, then run doctor again",
+            "fix those above, then run doctor again",
         ));
     }
     if found.is_empty() {

@@ -63,8 +63,8 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
         (false, Some(_), Some(Holder::Own)) => Finding::error(
             id,
             format!(
-                "APIService {name} leads to Evenkeel, which does not serve it: discovery and the \
-                 deletion of namespaces fail in part"
+                "APIService {name} points to Evenkeel, which does not serve it: API discovery and \
+                 the deletion of namespaces partly fail"
             ),
             format!("kubectl delete apiservice {name}, or install the component {id}"),
         ),
@@ -78,7 +78,7 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
         ),
         (true, Some(_), Some(Holder::Other(other))) => Finding::error(
             id,
-            format!("APIService {name} leads to {other}: replicas of Evenkeel refuse to start"),
+            format!("APIService {name} points to {other}: replicas of Evenkeel refuse to start"),
             format!(
                 "install without the component {id}, or kubectl delete apiservice {name} once that \
                  server is no longer needed"
@@ -90,8 +90,8 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
                 id,
                 format!("APIService {name} is not available, and {harm}"),
                 format!(
-                    "kubectl describe apiservice {name}; where the certificate is not trusted, {}; \
-                     where callers are not known, {}",
+                    "kubectl describe apiservice {name}; if the certificate is not trusted, {}; if \
+                     callers are not known, {}",
                     evidence.kubectl("logs deployment/evenkeel-signer"),
                     evidence.kubectl("logs deployment/evenkeel")
                 ),

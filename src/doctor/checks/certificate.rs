@@ -40,8 +40,8 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
     }
     let Some(signer) = signer else {
         if outside::address(evidence).is_some() {
-            let what = "there is no Deployment of the signer, as there is none of the service";
-            let fix = "nothing, if `evenkeel certs sign` runs beside the service";
+            let what = "there is no Deployment of the signer, and none of the service";
+            let fix = "nothing to do if `evenkeel certs sign` runs next to the service";
             return Ok(vec![Finding::info(SIGNER, what, fix)]);
         }
         let what =
@@ -79,8 +79,8 @@ fn unneeded(evidence: &Evidence<'_>, is_there: bool) -> Finding {
     }
     Finding::error(
         SIGNER,
-        "a signer runs, though certificates are given in files: it writes its own authority into \
-         the caBundle, again and again",
+        "a signer runs although certificates are given in files: it keeps writing its own \
+         authority into the caBundle",
         format!(
             "{}; certs/README.md lists what else is left of it",
             evidence.kubectl("delete deployment/evenkeel-signer")
@@ -106,7 +106,7 @@ pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
                 "the serving certificate is valid only from {}",
                 facts.not_before
             ),
-            "set the clocks of the machines",
+            "correct the clocks of the machines",
         ),
         Ok(facts) => match left(facts.not_after, evidence.seen.now) {
             Left::Ended(ago) => Finding::error(
@@ -136,7 +136,7 @@ fn renewal(evidence: &Evidence<'_>) -> String {
         )
     } else {
         format!(
-            "{}, or whatever else keeps the Secret",
+            "{}, or the tool that maintains the Secret",
             evidence.kubectl("describe certificate evenkeel")
         )
     }

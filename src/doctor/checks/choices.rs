@@ -23,14 +23,14 @@ struct BadEnd {
 }
 
 pub(super) fn told(evidence: &Evidence<'_>) -> Found {
-    let pages = evidence.pages(NOTICES, "whether kube-scheduler tells its choices")?;
+    let pages = evidence.pages(NOTICES, "whether kube-scheduler reports its choices")?;
     let unbound = ending(pages, "unbound").as_ref().map(not_bound);
     let untold = ending(pages, "untold").as_ref().map(not_told);
     let mut found: Vec<Finding> = unbound.into_iter().chain(untold).collect();
     if found.is_empty() {
         found.push(match since(pages, "told") {
             Some(_) => Finding::ok(NOTICES, "kube-scheduler reports which nodes it chooses"),
-            None => Finding::ok(NOTICES, "no Pod that was scored has been seen bound yet"),
+            None => Finding::ok(NOTICES, "no scored Pod has been bound yet"),
         });
     }
     Ok(found)
@@ -74,13 +74,14 @@ fn not_told(end: &BadEnd) -> Finding {
     Finding::warning(
         NOTICES,
         format!(
-            "kube-scheduler does not report which nodes it chooses: it bound the last {in_a_row} scored Pods \
-             without a call of bind (of such calls, {}); until it does, each Pod counts on its best-scored node",
+            "kube-scheduler does not report which nodes it chooses: it bound the last {in_a_row} \
+             scored Pods without a bind call (bind calls: {}); until it does, each Pod counts on \
+             its best-scored node",
             ago(*well)
         ),
         "add `bindVerb: bind` and `preemptVerb: preempt` to the extender in every kube-scheduler's \
-         configuration, as evenkeel certs scheduler-config prints it, unless another extender binds; if they \
-         are there, its log says why the call of bind fails",
+         configuration, as evenkeel certs scheduler-config prints it, unless another extender \
+         binds; if they are set, its log says why the bind call fails",
     )
 }
 
@@ -89,11 +90,13 @@ fn not_bound(end: &BadEnd) -> Finding {
     Finding::error(
         NOTICES,
         format!(
-            "kube-scheduler reported its last {in_a_row} choices and bound none of these Pods (of those that it bound, {})",
+            "kube-scheduler reported its last {in_a_row} choices and bound none of these Pods \
+             (reported and bound: {})",
             ago(*well)
         ),
-        "set `ignorable: true` for the extender in every kube-scheduler's configuration, as evenkeel certs \
-         scheduler-config prints it: bind is answered with an error, so that kube-scheduler binds by itself; if \
-         it is there, kubectl get events -A --field-selector reason=FailedScheduling says why binding fails",
+        "set `ignorable: true` for the extender in every kube-scheduler's configuration, as \
+         evenkeel certs scheduler-config prints it: Evenkeel answers bind with an error, so that \
+         kube-scheduler binds by itself; if it is set, kubectl get events -A --field-selector \
+         reason=FailedScheduling says why binding fails",
     )
 }

@@ -20,13 +20,13 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             KindState::Absent => Finding::info(
                 CUSTOM_KINDS,
                 format!("scaling.kinds names {kind}, which the cluster does not serve"),
-                "install what brings it, or take it out of scaling.kinds; it is looked for every 5 \
-                 minutes",
+                "install its CustomResourceDefinition, or remove it from scaling.kinds; Evenkeel \
+                 looks for it every 5 minutes",
             ),
             KindState::Unscalable(why) => Finding::error(
                 CUSTOM_KINDS,
                 format!("scaling.kinds names {kind}, which cannot be scaled: {why}"),
-                "take it out of scaling.kinds, or give its definition the subresource scale",
+                "remove it from scaling.kinds, or add the subresource scale to its definition",
             ),
             KindState::Unknown(error) => Finding::warning(
                 CUSTOM_KINDS,
@@ -38,7 +38,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     }
     if found.is_empty() {
         let what = match kinds.len() {
-            0 => "no custom resources are to be scaled".to_owned(),
+            0 => "scaling.kinds names no custom resources".to_owned(),
             all => format!("{} of custom resources can be scaled", count(all, "kind")),
         };
         found.push(Finding::ok(CUSTOM_KINDS, what));

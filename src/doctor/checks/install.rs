@@ -160,7 +160,7 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
             replicas => Finding::warning(
                 CONFIGURATION,
                 format!(
-                    "{} use an older configuration, because they refuse the present file",
+                    "{} use an older configuration, because they refuse the current file",
                     named(replicas)
                 ),
                 format!(
@@ -191,10 +191,10 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
             return Ok(vec![Finding::info(
                 DEPLOYMENT,
                 format!(
-                    "there is no Deployment: the endpoints of its Service lead to {address}, outside of \
-                     the cluster's Pods"
+                    "there is no Deployment: the endpoints of its Service point to {address}, \
+                     which is no Pod of the cluster"
                 ),
-                "nothing, if that is intended, as with `evenkeel dev`; otherwise \
+                "nothing to do if that is intended, for example with `evenkeel dev`; otherwise \
                  evenkeel install [your options] | kubectl apply -f -",
             )]);
         }
@@ -224,7 +224,7 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
     Ok(vec![match (ready, wanted) {
         (_, ..=0) => Finding::error(
             DEPLOYMENT,
-            "the Deployment is scaled to no replicas",
+            "the Deployment is scaled to zero replicas",
             evidence.kubectl("scale deployment/evenkeel --replicas=2"),
         ),
         (..=0, _) => Finding::error(DEPLOYMENT, what, look).seen_by(shown),
@@ -287,8 +287,8 @@ pub(super) fn spread(evidence: &Evidence<'_>) -> Found {
                 SPREAD,
                 format!("{} run on one node, {node}", count(placed.len(), "replica")),
                 format!(
-                    "{delete}, once another node has room; nodes that lack a topologyKey of its \
-                     topologySpreadConstraints take no part in them"
+                    "once another node has room: {delete}; nodes without a topologyKey of the \
+                     Deployment's topologySpreadConstraints do not count for them"
                 ),
             )
         }

@@ -99,7 +99,7 @@ fn stale(
                                      kubectl top nodes: metrics-server must serve every node"
                 .to_owned()
         }
-        Some(Source::Replay(_)) => "let the trace name every node".to_owned(),
+        Some(Source::Replay(_)) => "add every node to the trace".to_owned(),
         Some(Source::Prometheus(prometheus)) => format!(
             "check that metrics.prometheus.url ({}) is this cluster's Prometheus, that it scrapes \
              node_exporter and cAdvisor on every node, and measured-names",
@@ -170,28 +170,30 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
         ),
         "NodesUnmeasured" => (
             "nodes have no measurement",
-            "let the metrics source measure them: Prometheus by node_exporter and cAdvisor, or metrics-server",
+            "make the metrics source cover them: Prometheus with node_exporter and cAdvisor, or \
+             metrics-server",
         ),
         "ResourceUnmeasured" => (
-            "a resource is measured of no node",
+            "a resource is measured on no node",
             "check its exporter (node_exporter; for diskIo the agent of deploy/overlays/node-agent \
              too), or set its query in metrics.prometheus.queries",
         ),
         "ResourcePartlyUnmeasured" => (
-            "a resource is not measured of some nodes (for networkIo: no interface there is known as hardware)",
+            "a resource is not measured on some nodes (for networkIo: no interface there is \
+             recognised as hardware)",
             "check the exporter there, or set its query in metrics.prometheus.queries",
         ),
         "PodResourceUnmeasured" => (
-            "a resource is measured of no Pod: this container runtime exports no series of it",
+            "a resource is measured for no Pod: this container runtime exports no series of it",
             "for networkIo with CRI-O set included_pod_metrics, for diskIo install the agent of \
              deploy/overlays/node-agent",
         ),
         "ClockOff" => (
-            "measurements are old when they come: a clock is off",
+            "measurements are old when they arrive: a clock is wrong",
             "compare the clocks of the replicas, the nodes and the metrics source",
         ),
         "NamesUnmatched" => (
-            "measured names are no node's",
+            "measured names match no node",
             "set metrics.prometheus.nodeLabel to the label that holds the node's name",
         ),
         "UseLabel" => (
@@ -199,16 +201,16 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
             "set metrics.prometheus.nodeLabel to it",
         ),
         "AddressOnly" => (
-            "series hold addresses of nodes, none holds their names",
+            "series carry addresses of nodes, and none carries their names",
             "relabel __meta_kubernetes_pod_node_name to node in the scrape job",
         ),
         "SeveralSeries" => (
-            "several series speak of the same node or Pod",
+            "several series describe the same node or Pod",
             "set metrics.prometheus.matchers to the jobs that scrape node_exporter and cAdvisor",
         ),
         "PartialAnswers" => (
-            "Prometheus warns that its answers may lack something",
-            "look at its stores and rule evaluations; what it gives is used all the same",
+            "Prometheus warns that its answers may be incomplete",
+            "check its storage and rule evaluations; Evenkeel uses the answers all the same",
         ),
         _ => ("the check of names found something", "update this program"),
     }
@@ -257,12 +259,12 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
         found.push(Finding::warning(
             CAPACITY,
             format!(
-                "the {noun} capacity of {known} of {all} nodes is known: elsewhere {noun} takes part in no \
-                 score{rule}"
+                "the {noun} capacity of {known} of {all} nodes is known: on the others {noun} \
+                 counts in no score{rule}"
             ),
             format!(
-                "kubectl annotate node {node} {annotation}={example}, or in the configuration for \
-                 types of nodes scheduling.capacities, for all nodes {field}: {example}"
+                "kubectl annotate node {node} {annotation}={example}, or set in the configuration \
+                 scheduling.capacities for types of nodes, or {field}: {example} for all nodes"
             ),
         ));
     }

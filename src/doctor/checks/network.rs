@@ -48,7 +48,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if found.is_empty() {
         found.push(Finding::ok(
             NETWORK,
-            "the NetworkPolicies let callers in, and Evenkeel out",
+            "the NetworkPolicies allow callers in and Evenkeel's calls out",
         ));
     }
     Ok(found)
@@ -89,7 +89,8 @@ fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
         Finding::warning(
             NETWORK,
             format!(
-                "no NetworkPolicy lets in the API server and kube-scheduler, which are not Pods ({})",
+                "no NetworkPolicy allows the API server and kube-scheduler in, which are not Pods \
+                 ({})",
                 named(&names)
             ),
             format!(
@@ -107,7 +108,7 @@ fn kubelets(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Opt
     (!lets_out(ours, PORT)?).then(|| {
         Finding::warning(
             NETWORK,
-            format!("no NetworkPolicy lets Evenkeel out to the kubelets at port {PORT}"),
+            format!("no NetworkPolicy allows Evenkeel to call the kubelets on port {PORT}"),
             "kubectl apply -f deploy/base/network-policy.yaml, or set metrics.disk: none in the \
              configuration",
         )
@@ -139,7 +140,7 @@ fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> O
     (!lets_out(ours, port)?).then(|| {
         Finding::warning(
             NETWORK,
-            format!("no NetworkPolicy lets Evenkeel out to Prometheus at port {port}"),
+            format!("no NetworkPolicy allows Evenkeel to call Prometheus on port {port}"),
             format!(
                 "add `- port: {port}` to egress in deploy/base/network-policy.yaml and apply it \
                  (behind a Service, the port of its Pods)"

@@ -31,8 +31,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     Ok(vec![Finding::warning(
         CONFLICT,
         format!(
-            "Evenkeel refuses {}, and {autoscaler} judges by requests: it adds no node for a Pod that fits by its \
-             requests",
+            "Evenkeel refuses {}, and {autoscaler} looks at requests only: it adds no node for a \
+             Pod whose requests fit",
             count(refused.len(), "Pod")
         ),
         format!(

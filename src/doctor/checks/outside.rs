@@ -6,8 +6,8 @@
 use super::evidence::{Evidence, OUTSIDE};
 
 /// Advice for those who want it in the cluster.
-pub(super) const OWN_RIGHTS: &str = "nothing, on a cluster for trying things out; otherwise evenkeel install [your options] | \
-     kubectl apply -f -";
+pub(super) const OWN_RIGHTS: &str = "nothing to do on a test cluster; otherwise evenkeel install \
+     [your options] | kubectl apply -f -";
 
 /// Address of the service; `None` where Pods run it, or nothing does.
 pub(super) fn address<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {

@@ -65,7 +65,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         troubles.push(
             Finding::warning(
                 OBJECTS,
-                "objects have no status: the leader has not looked at them",
+                "objects have no status: the leader has not processed them",
                 "see leader, kill-switch and rights",
             )
             .seen_by(named(&silent)),

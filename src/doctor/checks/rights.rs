@@ -48,8 +48,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let files: BTreeSet<&str> = missing.iter().map(|right| file(right)).collect();
     let applied: Vec<String> = files.iter().map(|file| format!("-f {file}")).collect();
     let labelled = if files.contains(CUSTOM_KINDS) {
-        ", with a ClusterRole labelled evenkeel.dev/aggregate-to-evenkeel for each kind of \
-         scaling.kinds, as its README section has it"
+        ", and a ClusterRole labelled evenkeel.dev/aggregate-to-evenkeel for each other kind of \
+         scaling.kinds (docs/howto/direct.md)"
     } else {
         ""
     };

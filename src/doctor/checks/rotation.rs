@@ -16,13 +16,13 @@ const LATE: SignedDuration = SignedDuration::from_mins(15);
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if !evidence.makes_certificates() {
-        let what = "certificates are given in files: keys are changed where they are made";
+        let what = "certificates are given in files: rotate keys where they are issued";
         return Ok(vec![Finding::ok(ROTATION_GOES_ON, what)]);
     }
     let seen = &evidence.seen.key_annotations;
-    let Some(annotations) = seen.look(ROTATION_GOES_ON, "whether keys are rotated")? else {
+    let Some(annotations) = seen.look(ROTATION_GOES_ON, "the rotation of keys")? else {
         // That the signer has made nothing yet is said with the certificate.
-        let what = "there is no Secret of the signer, and so no rotation of keys";
+        let what = "there is no Secret of the signer, so no rotation of keys is in progress";
         return Ok(vec![Finding::ok(ROTATION_GOES_ON, what)]);
     };
     let mut found = Vec::new();
@@ -43,7 +43,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         });
     }
     if found.is_empty() {
-        found.push(Finding::ok(ROTATION_GOES_ON, "no rotation of keys goes on"));
+        found.push(Finding::ok(
+            ROTATION_GOES_ON,
+            "no rotation of keys is in progress",
+        ));
     }
     Ok(found)
 }
@@ -52,7 +55,7 @@ fn unreadable(evidence: &Evidence<'_>, error: &KeyRotationError) -> Finding {
     let secret = evidence.signing_secret();
     Finding::error(
         ROTATION_GOES_ON,
-        "the signer cannot read its annotation, so that keys stay as they are",
+        "the signer cannot read the annotation that requests a rotation, so keys stay as they are",
         evidence.kubectl(&format!("annotate secret {secret} {}-", error.key)),
     )
     .seen_by(error.to_string())
@@ -61,14 +64,14 @@ fn unreadable(evidence: &Evidence<'_>, error: &KeyRotationError) -> Finding {
 fn going_on(evidence: &Evidence<'_>, rotation: KeyRotation) -> Finding {
     let KeyRotation { began, signs, ends } = rotation;
     let now = evidence.seen.now;
-    let since = format!("keys are rotated since {began}");
+    let since = format!("a rotation of keys has been in progress since {began}");
     if now < signs {
         return Finding::info(
             ROTATION_GOES_ON,
             format!("{since}; at {signs} a new authority issues the serving certificate"),
-            "before that print kube-scheduler's file anew, for each of them: (umask 077; evenkeel \
-             certs scheduler-config > evenkeel-scheduler.yaml); a kube-scheduler with its old file \
-             goes on without Evenkeel from then on",
+            "before that, print a new file for each kube-scheduler: (umask 077; evenkeel certs \
+             scheduler-config > evenkeel-scheduler.yaml); a kube-scheduler with its old file works \
+             without Evenkeel from then on",
         );
     }
     let late = now.duration_since(ends);
@@ -88,6 +91,6 @@ fn going_on(evidence: &Evidence<'_>, rotation: KeyRotation) -> Finding {
     Finding::info(
         ROTATION_GOES_ON,
         format!("{since}; at {ends} the old authorities are removed"),
-        "nothing, if every kube-scheduler has its new file: see extender-called",
+        "nothing to do if every kube-scheduler has its new file: see extender-called",
     )
 }

@@ -51,19 +51,19 @@ pub(super) fn address(evidence: &Evidence<'_>) -> Found {
              be changed)",
         )]);
     };
-    evidence
-        .seen
-        .certificate
-        .look(ADDRESS, "whether the certificate stands for the extender")?;
+    evidence.seen.certificate.look(
+        ADDRESS,
+        "whether the certificate covers the extender's address",
+    )?;
     Ok(vec![match certificate::covers(evidence, address) {
         Some(true) => Finding::ok(
             ADDRESS,
-            format!("the certificate stands for the extender's address {address}"),
+            format!("the certificate covers the extender's address {address}"),
         ),
         // kube-scheduler checks the name in serverName, others the address.
         Some(false) => Finding::warning(
             ADDRESS,
-            format!("the certificate does not stand for the extender's address {address}"),
+            format!("the certificate does not cover the extender's address {address}"),
             format!(
                 "keep tlsConfig.serverName in kube-scheduler's file; {} makes a new certificate",
                 evidence.kubectl("rollout restart deployment/evenkeel")
@@ -144,9 +144,10 @@ fn unasked(evidence: &Evidence<'_>, since: f64, refused: bool) -> Result<Option<
 /// What has kept callers away since the replicas started, as far as they count it.
 fn hindrance(evidence: &Evidence<'_>, refused: bool) -> String {
     let distrusted = distrusted(evidence).map(|times| {
-        format!("{times} TLS handshakes failed since a caller refused the serving certificate")
+        format!("{times} TLS handshakes failed because a caller refused the serving certificate")
     });
-    let refused = refused.then(|| "calls were refused for their client certificate".to_owned());
+    let refused =
+        refused.then(|| "calls were refused because of their client certificate".to_owned());
     let found: Vec<String> = [distrusted, refused].into_iter().flatten().collect();
     found.join("; ")
 }
@@ -168,7 +169,7 @@ fn renew(evidence: &Evidence<'_>) -> String {
             evidence.kubectl("rollout restart deployment/evenkeel-scheduler")
         );
     }
-    format!("{PRINT}, replace every kube-scheduler's file by it, and start them anew")
+    format!("{PRINT}, replace the file of every kube-scheduler with it, and restart them")
 }
 
 /// TLS handshakes that a caller broke off since it does not trust the serving certificate, if any.
@@ -202,10 +203,10 @@ fn never(evidence: &Evidence<'_>, refused: bool) -> Finding {
     if refused {
         return Finding::error(
             CALLED,
-            "kube-scheduler calls and is refused: it shows no client certificate that is accepted",
+            "kube-scheduler's calls are refused: it presents no accepted client certificate",
             format!(
-                "{PRINT}, and replace kube-scheduler's file by it: it holds a client certificate \
-                 that is accepted"
+                "{PRINT}, and replace kube-scheduler's file with it: it holds an accepted client \
+                 certificate"
             ),
         );
     }
@@ -244,9 +245,9 @@ fn configure(evidence: &Evidence<'_>) -> String {
         .map_or(&[][..], Vec::as_slice);
     if schedulers.is_empty() {
         return format!(
-            "{PRINT}, and start kube-scheduler with --config=FILE (webhook-config/README.md); \
-             where it cannot be configured (managed control planes): \
-             evenkeel install [your options] --with second-scheduler | kubectl apply -f -; {probe}"
+            "{PRINT}, and start kube-scheduler with --config=FILE (webhook-config/README.md); if \
+             it cannot be configured (managed control planes): evenkeel install [your options] \
+             --with second-scheduler | kubectl apply -f -; {probe}"
         );
     }
     let plain: Vec<&str> = schedulers
@@ -257,7 +258,7 @@ fn configure(evidence: &Evidence<'_>) -> String {
     if plain.is_empty() {
         format!(
             "kube-scheduler has a configuration file: compare its extenders with `evenkeel certs \
-             scheduler-config` (urlPrefix, caData, certificate), and look into kubectl -n \
+             scheduler-config` (urlPrefix, caData, certificate), and look at kubectl -n \
              kube-system logs -l component=kube-scheduler; {probe}"
         )
     } else {
@@ -312,8 +313,8 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![Finding::error(
             NAMES,
             format!(
-                "{SECOND_SCHEDULER}, to which admission gives Pods, is not there: new ones go to \
-                 the default scheduler, and those that name it wait for ever"
+                "{SECOND_SCHEDULER}, to which admission gives Pods, does not run: new Pods go to \
+                 the default scheduler, and Pods that name it wait until it runs"
             ),
             "evenkeel install [your options] --with second-scheduler | kubectl apply -f -, or unset \
              admission.schedulerName",
@@ -352,8 +353,8 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
                 wait(foreign.len()),
                 named(&foreign)
             ),
-            "extenders belong to one scheduler: add Evenkeel to that one's configuration too, or \
-             drop spec.schedulerName",
+            "each scheduler has its own extenders: add Evenkeel to that scheduler's configuration \
+             too, or remove spec.schedulerName",
         )
     }])
 }

@@ -30,16 +30,16 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let field = Query::Node(resource).as_str();
         let finding = Finding::warning(
             SERIES,
-            format!("Prometheus answers nothing about the {noun} of nodes"),
+            format!("Prometheus has no series of the {noun} of nodes"),
             format!(
-                "let Prometheus scrape what exports them, or set metrics.prometheus.queries.{field}; in Prometheus, \
-                 count({first}) shows whether it has the series"
+                "make Prometheus scrape their exporter, or set metrics.prometheus.queries.{field}; \
+                 in Prometheus, count({first}) shows whether it has the series"
             ),
         );
         found.push(finding.seen_by(format!("series: {names}")));
     }
     if found.is_empty() {
-        let what = "Prometheus has the series of every resource that it is asked for";
+        let what = "Prometheus has the series of every resource that Evenkeel queries";
         found.push(Finding::ok(SERIES, what));
     }
     Ok(found)

@@ -60,13 +60,13 @@ pub(super) fn served(evidence: &Evidence<'_>) -> Found {
         let finding = Finding::warning(
             SERVED,
             format!(
-                "the API {} is not served, which provides the {what} of {}",
+                "the API {} is not served; it provides the {what} of {}",
                 kind.group(),
                 count(names.len(), "HPA")
             ),
             format!(
-                "install what serves it, such as {server}; kubectl get apiservice {}.{} shows when \
-                 it is there",
+                "install a server for it, such as {server}; kubectl get apiservice {}.{} shows \
+                 when it is available",
                 kind.version(),
                 kind.group()
             ),

@@ -11,7 +11,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         Finding::warning(
             UNREADABLE,
             unreadable,
-            "correct the object that is named, or delete it: Evenkeel leaves it out",
+            "correct or delete the named object: Evenkeel leaves it out",
         )
     });
     let found: Vec<Finding> = found.collect();

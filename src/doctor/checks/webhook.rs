@@ -73,7 +73,7 @@ pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
         found.push(Finding::error(
             REGISTRATION,
             format!(
-                "the webhook does not lead to the Service {namespace}/{CONFIGURATION}, path {path}"
+                "the webhook does not point to the Service {namespace}/{CONFIGURATION}, path {path}"
             ),
             APPLY,
         ));
@@ -150,7 +150,7 @@ fn endpoints_of(
         .as_ref()
         .and_then(|spec| spec.external_name.as_deref());
     if let Some(external) = external {
-        let what = format!("the Service {name} leads to {external}");
+        let what = format!("the Service {name} points to {external}");
         return Ok(Finding::ok(ENDPOINTS, what));
     }
     let slices = evidence
@@ -180,9 +180,10 @@ fn endpoints_of(
     Ok(if ready == 0 {
         Finding::error(
             ENDPOINTS,
-            format!("no ready Pod stands behind the Service {name}"),
+            format!("the Service {name} has no ready Pod"),
             format!(
-                "{}: its selector is app.kubernetes.io/name=evenkeel, and ready Pods carry the label",
+                "{}: its selector must be app.kubernetes.io/name=evenkeel, and ready Pods must \
+                 carry this label",
                 evidence.kubectl(&format!("describe service {name}"))
             ),
         )
@@ -216,10 +217,10 @@ pub(super) fn trial(evidence: &Evidence<'_>) -> Found {
                     "a Pod in {namespace} would not be classified: the API server does not reach \
                      the webhook, or does not trust it"
                 ),
-                "mend webhook, webhook-trust and endpoints first; if they are well, let the \
-                 control plane reach Pods on port 8443 (a firewall rule, on managed control \
-                 planes). kubectl get --raw /metrics | grep \
-                 'webhook_fail_open_count.*pods.evenkeel.dev' counts the failures",
+                "fix webhook, webhook-trust and endpoints first; if they are ok, let the control \
+                 plane reach Pods on port 8443 (with a firewall rule, on managed control planes). \
+                 kubectl get --raw /metrics | grep 'webhook_fail_open_count.*pods.evenkeel.dev' \
+                 counts the failures",
             ),
         },
         PodOfDryRun::Refused(why) => Finding::warning(

@@ -58,7 +58,7 @@ pub(super) fn leader(evidence: &Evidence<'_>) -> Found {
 fn leaderless(evidence: &Evidence<'_>, what: &str) -> Finding {
     Finding::error(
         LEADER,
-        format!("{what}: Evenkeel wakes no refused Pod, mirrors no label and raises no floor"),
+        format!("{what}: Evenkeel does not retry refused Pods, mirror labels or raise floors"),
         format!(
             "see the findings about rights; {}",
             evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep -i lease")
@@ -88,21 +88,22 @@ pub(super) fn kill_switch(evidence: &Evidence<'_>) -> Found {
                 said.unwrap_or_default().as_str()
             ),
             format!(
-                "wait a minute for kubelet to bring the file, then {}",
+                "wait a minute for the kubelet to update the file, then {}",
                 evidence.kubectl("rollout restart deployment/evenkeel")
             ),
         ),
         (Some(false), _) | (None, Some(false)) if said == Some(Writes::Restore) => {
             Finding::warning(
                 SWITCH,
-                "writes: restore is set: Evenkeel puts back all bounds and changes nothing else; the metric \
-                 evenkeel_scaling_restoring counts those that are left",
+                "writes: restore is set: Evenkeel puts back all bounds and changes nothing else; \
+                 the metric evenkeel_scaling_restoring counts the bounds that are left",
                 format!("{edit}, and set writes: enabled"),
             )
         }
         (Some(false), _) | (None, Some(false)) => Finding::warning(
             SWITCH,
-            "writes: disabled is set: Evenkeel changes nothing in the cluster and wakes no refused Pod",
+            "writes: disabled is set: Evenkeel changes nothing in the cluster and does not retry \
+             refused Pods",
             format!("{edit}, and set writes: enabled"),
         ),
         (Some(true), _) | (None, Some(true)) => Finding::ok(SWITCH, "writes are enabled"),
@@ -158,7 +159,8 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
     } else if denies {
         Finding::warning(
             GUARD,
-            "the policy that restricts writes is of an older version, for the namespace evenkeel-system only",
+            "the policy that restricts writes is of an older version, which covers the namespace \
+             evenkeel-system only",
             "kubectl apply -f deploy/base/write-guard.yaml",
         )
     } else {
@@ -246,7 +248,7 @@ pub(super) fn clean_up(evidence: &Evidence<'_>) -> Found {
     )?;
     let Some(job) = job else {
         if outside::address(evidence).is_some() {
-            let what = "no CronJob puts back floors after Evenkeel is lost";
+            let what = "no CronJob puts floors back if all replicas are lost";
             return Ok(vec![Finding::info(CLEAN_UP, what, outside::OWN_RIGHTS)]);
         }
         return Ok(vec![Finding::warning(
@@ -294,7 +296,7 @@ fn runs(evidence: &Evidence<'_>, job: &CronJob) -> Finding {
         ),
         _ => Finding::ok(
             CLEAN_UP,
-            "the CronJob evenkeel-restore runs: it puts back what a lost Evenkeel leaves",
+            "the CronJob evenkeel-restore runs: it restores bounds if all replicas are lost",
         ),
     }
 }

@@ -33,7 +33,7 @@ fn who_is_asked_outside_has_a_change_taken_back_and_lets_it_go_on() {
         until_replicas(world, "the first step is made", |count| count == MIN + 2).await;
         until_told(world, "nobody is asked where it is off", |status| {
             let told = status["stability"]["checkers"][0]["message"].as_str();
-            told.is_some_and(|told| told.contains("scaling.checks.external is not on"))
+            told.is_some_and(|told| told.contains("scaling.checks.external is off"))
         })
         .await;
         assert!(!checker.was_asked());

@@ -79,9 +79,11 @@ impl Ground {
     pub const fn explanation(self) -> &'static str {
         match self {
             Self::Headroom => "its node is over the headroom line",
-            Self::Spread => "others would leave the Pods less evenly spread over their topology",
+            Self::Spread => {
+                "deleting another would spread the Pods less evenly over their topology"
+            }
             Self::Balance => "without it the nodes are used most evenly",
-            Self::CutOff => "it takes no traffic any more",
+            Self::CutOff => "it no longer takes traffic",
         }
     }
 }

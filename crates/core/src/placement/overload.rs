@@ -76,7 +76,7 @@ impl Lift {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cooled => "every resource has been below 75 % for 3 samples",
-            Self::Unmeasured => "nothing has been measured of it for 30 minutes",
+            Self::Unmeasured => "it has had no measurement for 30 minutes",
             Self::ControlPlane => "it is a node of the control plane",
             Self::TooMany => "more than a third of the schedulable nodes would be tainted",
         }

@@ -127,26 +127,27 @@ impl fmt::Display for LimitedBy {
             Self::Contested { until } => {
                 write!(
                     f,
-                    "another writer of the replicas: Evenkeel sets none until {until:.0}"
+                    "another controller that sets the replicas: Evenkeel does not set them until \
+                     {until:.0}"
                 )
             }
             Self::MissingData => f.write_str("missing data"),
-            Self::EstimatedLoad => f.write_str("a load that is only estimated"),
+            Self::EstimatedLoad => f.write_str("an estimated load"),
             Self::FailedPortrait { until } => {
                 write!(
                     f,
-                    "a portrait that has failed, which is waited for until {until:.0}"
+                    "a failed portrait, for which Evenkeel waits until {until:.0}"
                 )
             }
             Self::ScalingDisabled { field } => write!(f, "{field}"),
             Self::ChangeInterval { until } => write!(f, "the next step at {until:.0}"),
             Self::Observation { until } => write!(f, "the observation until {until:.0}"),
             Self::StepPending { refused: None } => {
-                f.write_str("the last step, which has not come about yet")
+                f.write_str("the last step, which is not complete yet")
             }
             Self::StepPending {
                 refused: Some(reason),
-            } => write!(f, "the ReplicaProfile, for the reason {reason}"),
+            } => write!(f, "the ReplicaProfile (reason {reason})"),
             Self::StabilityCheck => f.write_str("a stability check"),
         }
     }

@@ -146,11 +146,13 @@ impl Because<'_> {
         let (each, replicas) = (unit.amount(need.utilisation), need.replicas);
         write!(
             f,
-            " asks for {replicas} replicas with {each} of {} each",
+            " needs {replicas} replicas with {each} of {} each",
             need.of
         )?;
         match need.limit {
-            Some(NeedLimit::Hour) => f.write_str(", which more would not lower at this hour"),
+            Some(NeedLimit::Hour) => {
+                f.write_str(", which more replicas would not lower at this hour")
+            }
             Some(NeedLimit::Least | NeedLimit::Most) | None => Ok(()),
         }
     }
@@ -174,10 +176,7 @@ impl Because<'_> {
             let amount = LoadUnit::of(signal)
                 .readable(estimate.sum)
                 .amount(estimate.sum);
-            return write!(
-                f,
-                "the load is estimated at {amount} while Pods that carry it settle"
-            );
+            return write!(f, "the load is estimated at {amount} until its Pods settle");
         }
         if !loads.iter().any(fresh) {
             f.write_str("no fresh measurement of the load")?;

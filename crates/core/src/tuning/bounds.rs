@@ -71,19 +71,19 @@ impl Bound {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::HighestSample => "its highest sample and 5 % above it",
-            Self::WorkingSet => "its working set and 10 % above it",
+            Self::HighestSample => "5 % above its highest sample",
+            Self::WorkingSet => "10 % above its working set",
             Self::Request => "its request",
-            Self::MinAllowed => "the least that its owner allows",
-            Self::MaxAllowed => "the most that its owner allows",
+            Self::MinAllowed => "its evenkeel.dev/min-allowed",
+            Self::MaxAllowed => "its evenkeel.dev/max-allowed",
             Self::LimitRange => "a LimitRange",
             Self::Quota => "a ResourceQuota",
             Self::NodeHeadroom => "the headroom of its node",
             Self::Step => "a step of half",
-            Self::Kept => "a tenth of what it was made with, and 10m of cpu",
-            Self::MadeWith => "what it was made with, since it was killed for want of memory",
-            Self::Throttled => "the limit that it was throttled at, and a step of λ above it",
-            Self::OomKilled => "the limit that it was killed at, and a step of λ above it",
+            Self::Kept => "a tenth of its original amount, and 10m of cpu",
+            Self::MadeWith => "its original amount, because it was OOM-killed",
+            Self::Throttled => "one step λ above the limit at which it was throttled",
+            Self::OomKilled => "one step λ above the limit at which it was OOM-killed",
         }
     }
 }

@@ -79,15 +79,15 @@ pub struct Decision {
 pub enum Unchanged {
     #[error("it has no limit, and none is added")]
     NoLimit,
-    #[error("there are fewer than five samples of it")]
+    #[error("it has fewer than five samples")]
     FewSamples,
-    #[error("what it uses is within 5 % of before")]
+    #[error("its use has changed by 5 % or less")]
     Steady,
-    #[error("an autoscaler counts by its request, which would move with its limit")]
+    #[error("an autoscaler scales by its request, which would change with its limit")]
     ScaledByRequest,
-    #[error("what is wanted is what it has")]
+    #[error("it already has the recommended amount")]
     AsWanted,
-    #[error("no limit is at least {} and at most {}", .0[0].words(), .0[1].words())]
+    #[error("no limit is possible: at least {}, and at most {}", .0[0].words(), .0[1].words())]
     Contradiction([Bound; 2]),
 }
 

@@ -84,7 +84,7 @@ pub fn lasting(history: &History<'_>, elasticity: Elasticity) -> Option<Lasting>
     let mut reasons = Vec::new();
     let number = history.samples.iter().map(Vec::len).max();
     if number.unwrap_or(0) < FEW {
-        reasons.push("less than a day of samples of any Pod");
+        reasons.push("no Pod has a day of samples");
     }
     let (limit, limited_by) = limit(history, used, elasticity, &mut reasons);
     let request = request(history, used, limit, &mut reasons);
@@ -107,7 +107,7 @@ fn limit(
         return (None, None);
     };
     if history.guaranteed && history.scaled_by {
-        reasons.push("an autoscaler counts by its request, which would move with its limit");
+        reasons.push("an autoscaler scales by its request, which would change with its limit");
         return (Some(current), None);
     }
     let mut ends = Ends::default();
@@ -117,11 +117,11 @@ fn limit(
     let most = history.allowed.most.unwrap_or(current);
     ends.at_least(kept(history.resource, current.min(most)), Bound::Kept);
     if history.throttled.is_some_and(|share| share > THROTTLED) {
-        reasons.push("it was throttled, so that what it wanted was more than what it used");
+        reasons.push("it was throttled, so it needed more than it used");
         ends.at_least(scaled(current, 1.0 + elasticity.get()), Bound::Throttled);
     }
     if history.oom_kills.is_some_and(|kills| kills >= 1.0) {
-        reasons.push("it was killed for want of memory");
+        reasons.push("it was OOM-killed");
         ends.at_least(scaled(current, 1.0 + elasticity.get()), Bound::OomKilled);
     }
     if let Some(request) = history.current.request.filter(|_| history.scaled_by) {
@@ -138,7 +138,7 @@ fn limit(
         let limit = history.resource.rounded(limit, ends.highest());
         (Some(limit), bound)
     } else {
-        reasons.push("what it has used is above what its owner allows");
+        reasons.push("it used more than evenkeel.dev/max-allowed");
         (Some(current), None)
     }
 }
@@ -151,7 +151,7 @@ fn request(
 ) -> Option<Amount> {
     let current = history.current.request?;
     if history.scaled_by {
-        reasons.push("an autoscaler counts by its request, which stays");
+        reasons.push("an autoscaler scales by its request, which stays as it is");
         return Some(current);
     }
     if history.guaranteed {

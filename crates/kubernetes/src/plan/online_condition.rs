@@ -64,7 +64,7 @@ const fn message(state: PodState) -> &'static str {
     match state {
         PodState::Online => "the Pod takes traffic once its containers are ready",
         PodState::Cutoff => "its ReplicaProfile has taken the Pod out of traffic",
-        PodState::Standby => "its ReplicaProfile lets the Pod stand by",
+        PodState::Standby => "its ReplicaProfile has put the Pod on standby",
     }
 }
 

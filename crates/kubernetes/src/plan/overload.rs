@@ -188,7 +188,7 @@ fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) ->
         // Its key or its effect may be configured otherwise now.
         (Some(effect), None) if own => (
             node.taints.with_own(key, node.taints.own_value(), *effect),
-            "key or effect are configured otherwise".to_owned(),
+            "scheduling.overload.key or scheduling.overload.taint has changed".to_owned(),
         ),
         (Some(_), None) => (node.taints.clone(), String::new()),
     }
@@ -198,7 +198,7 @@ fn asked_for(wanted: &Taints, why: &str) -> Asked {
     let own = wanted.own();
     let (reason, note) = match own.first() {
         Some(taint) => ("NodeOverloaded", format!("tainted {taint}: {why}")),
-        None => ("NodeRelieved", format!("taint taken away: {why}")),
+        None => ("NodeRelieved", format!("taint removed: {why}")),
     };
     Asked { own, reason, note }
 }

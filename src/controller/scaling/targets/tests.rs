@@ -255,8 +255,8 @@ fn a_target_whose_work_panics_rests_and_the_others_go_on() {
         };
         assert_eq!([a, c], [WAITS; 2], "{step:?}");
         let why = format!(
-            "a defect of Evenkeel: the work on this target panicked: {step:?} is to break; it rests \
-             until 2027-01-15T08:05:15Z, or until its objects change"
+            "a defect of Evenkeel: the work on this target panicked: {step:?} is to break; it is \
+             paused until 2027-01-15T08:05:15Z, or until its objects change"
         );
         assert_eq!(b, why);
         assert_eq!(events(&broken), ["Quarantined"]);
@@ -314,7 +314,7 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
     );
     let again = three.tick(45, &[Step::Begin]);
     assert!(
-        reasons(&again)[1].contains("rests until 2027-01-15T08:10:45Z"),
+        reasons(&again)[1].contains("paused until 2027-01-15T08:10:45Z"),
         "twice as long"
     );
 }

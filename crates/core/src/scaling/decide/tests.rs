@@ -496,7 +496,7 @@ fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
     assert_eq!((decision.replicas, next.floor), (4, None), "it raises none");
     assert_eq!(
         decision.reason,
-        "floor stays 4: the load is estimated at 9000000 cores while Pods that carry it settle"
+        "floor stays 4: the load is estimated at 9000000 cores until its Pods settle"
     );
 }
 

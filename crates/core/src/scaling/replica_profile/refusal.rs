@@ -69,35 +69,40 @@ impl fmt::Display for Refusal {
                 wanted,
             } => write!(
                 f,
-                "allowedScalingDirection is {}: {current} online replicas stay, though {wanted} are wanted",
+                "allowedScalingDirection is {}: {current} online replicas stay, and the profile \
+                 asks for {wanted}",
                 allowed.as_str()
             ),
             Self::MaxUnavailable { wanted, allowed } => write!(
                 f,
-                "{wanted} Pods out of traffic are wanted, and maxUnavailable of the workload lets {allowed} be"
+                "the profile asks for {wanted} Pods out of traffic, and maxUnavailable of the \
+                 workload allows {allowed}"
             ),
             Self::Unavailable { pods } => write!(
                 f,
-                "{pods} Pods are not ready, beside which maxUnavailable of the workload lets none be taken out of traffic"
+                "{pods} Pods are not ready, so maxUnavailable of the workload allows no other Pod \
+                 out of traffic"
             ),
             Self::Ordered { wanted } => write!(
                 f,
-                "{wanted} Pods out of traffic are wanted, and a StatefulSet with podManagementPolicy \
-                 OrderedReady waits for ever where more than one is not ready; accepted: 1, or Parallel"
+                "the profile asks for {wanted} Pods out of traffic, and a StatefulSet with \
+                 podManagementPolicy OrderedReady stops if more than one Pod is not ready; \
+                 accepted: 1 Pod, or podManagementPolicy Parallel"
             ),
             Self::DisruptionBudget { name } => write!(
                 f,
-                "the PodDisruptionBudget {name} lets no further Pod be taken out of traffic"
+                "the PodDisruptionBudget {name} allows no further Pod out of traffic"
             ),
             Self::NoGate { pods } => write!(
                 f,
-                "{pods} Pods have no readiness gate evenkeel.dev/online, being older than the profile or made \
-                 while nobody could have set its condition, and stay in traffic until they are made anew"
+                "{pods} Pods have no readiness gate evenkeel.dev/online and stay in traffic until \
+                 they are recreated: they are older than the profile, or were created while \
+                 Evenkeel could not set the condition of the gate"
             ),
             Self::Withheld { pods } => write!(
                 f,
-                "{pods} Pods do not get back the resources that they ask for, of their nodes or by a quota of the \
-                 namespace, and so they take no traffic"
+                "{pods} Pods take no traffic because they cannot get their resources back: their \
+                 nodes or a quota of the namespace have no room"
             ),
         }
     }

@@ -89,7 +89,7 @@ pub fn decide(checks: &Checks<'_>, before: &[Hold]) -> Decided {
     if !decided.reason.is_empty() && checks.resume.is_some_and(|at| at > checks.now) {
         decided
             .reason
-            .push_str("; evenkeel.dev/resume is a time still to come");
+            .push_str("; evenkeel.dev/resume is in the future");
     }
     decided
 }

@@ -21,7 +21,7 @@ impl ErrorRate {
     ) -> Verdict {
         let requests = match freshness.take(requests) {
             Ok(requests) if requests.milli >= 0 => requests,
-            Ok(_) => return Verdict::Unknown("requests: fewer than none".to_owned()),
+            Ok(_) => return Verdict::Unknown("requests: the value is negative".to_owned()),
             Err(why) => return Verdict::Unknown(format!("requests: {why}")),
         };
         if requests.milli == 0 {
@@ -29,7 +29,7 @@ impl ErrorRate {
         }
         let errors = match freshness.take(errors) {
             Ok(errors) if errors.milli >= 0 => errors,
-            Ok(_) => return Verdict::Unknown("errors: fewer than none".to_owned()),
+            Ok(_) => return Verdict::Unknown("errors: the value is negative".to_owned()),
             Err(why) => return Verdict::Unknown(format!("errors: {why}")),
         };
         let rate = i64_as_f64(errors.milli) / i64_as_f64(requests.milli);

@@ -74,7 +74,7 @@ impl Taken {
         if self.is_after {
             Verdict::Pass(words)
         } else {
-            Verdict::Unknown(format!("{words}, measured in part before the last step"))
+            Verdict::Unknown(format!("{words}, measured partly before the last step"))
         }
     }
 }

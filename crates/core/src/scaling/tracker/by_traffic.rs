@@ -55,15 +55,15 @@ pub(super) fn standing(
         why: why.to_owned(),
     };
     Some(match traffic.input.fit {
-        TrafficFit::Awaited => without(TrafficLack::Awaited, "its past has not been looked at yet"),
+        TrafficFit::Awaited => without(TrafficLack::Awaited, "its history has not been read yet"),
         TrafficFit::Refused(refusal) => without(TrafficLack::Refused(refusal.reason), &refusal.why),
         TrafficFit::Accepted(_) if traffic.kinds.is_empty() => without(
             TrafficLack::TargetTooLow,
-            "Pods carry more than they are to even without any traffic",
+            "the Pods exceed their target even without traffic",
         ),
         TrafficFit::Accepted(_) if check.is_contradicted() => without(
             TrafficLack::Contradicted,
-            "for the last hour the model told of over 1.5 times what Pods carry",
+            "for the last hour the model predicted more than 1.5 times the measured load",
         ),
         TrafficFit::Accepted(accepted) => match traffic.need(accepted, input) {
             Some(need) => {
@@ -73,7 +73,7 @@ pub(super) fn standing(
             None if check.unknown_for(input.now) < UNKNOWN_HOLDS => TrafficStanding::Unknown,
             None => without(
                 TrafficLack::Unanswered,
-                "for three hours its queries have not been answered",
+                "its queries have had no answer for three hours",
             ),
         },
     })

@@ -61,7 +61,7 @@ pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> us
 pub enum Unchosen {
     /// A Pod carries a cost that is not Evenkeel's.
     #[error(
-        "Pod {0} has a {key} of its own, which is left in force: none of this ReplicaSet is given another",
+        "Pod {0} has a {key} of its own, which stays: no Pod of this ReplicaSet gets another",
         key = POD_DELETION_COST
     )]
     UsersCost(String),
@@ -76,13 +76,13 @@ pub enum Unchosen {
     Unmeasured,
     /// Its Pods have more constraints on their spread than are gone by.
     #[error(
-        "its Pods have more or longer topologySpreadConstraints than are gone by (12 with 200 terms together), and \
-         none is given a cost against any of them"
+        "its Pods have more topologySpreadConstraints than Evenkeel evaluates (12, with 200 terms \
+         in total), so no Pod gets a cost"
     )]
     Constraints,
     /// Others were before it for as long as a scale-in waits.
     #[error(
-        "more workloads are scaled in than are looked at within the time that a scale-in waits"
+        "too many workloads are scaled in at once, and its turn did not come before its scale-in"
     )]
     Busy,
 }

@@ -223,5 +223,6 @@ fn note(chosen: &Chosen, pods: &[Arc<RemovablePod>]) -> Option<String> {
         more => format!(" and {more} more"),
     };
     let named = named.join(", ");
-    (!named.is_empty()).then(|| format!("scale-in from {from} to {to}: first go {named}{others}"))
+    (!named.is_empty())
+        .then(|| format!("scale-in from {from} to {to}: deleted first: {named}{others}"))
 }

@@ -343,7 +343,7 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     };
     let note = event["note"].as_str().unwrap();
     assert!(
-        note.starts_with("scale-in from 3 to 2: first go a on n ("),
+        note.starts_with("scale-in from 3 to 2: deleted first: a on n ("),
         "{note}"
     );
     assert_eq!(event["regarding"]["kind"], "ReplicaSet");

@@ -22,19 +22,20 @@ use crate::portrait_job::{JobError, TEMPLATE_HASH, cron_job, job_name};
 pub enum JobProblem {
     #[error("spec.algorithm.{0}")]
     Template(#[from] JobError),
-    #[error("jobs are not run: scaling.externalAlgorithms is not on in Evenkeel's configuration")]
+    #[error("jobs are not run: scaling.externalAlgorithms is off in Evenkeel's configuration")]
     Off,
     #[error(
-        "no job runs in the namespace of Evenkeel itself, by whose ServiceAccounts it could write as Evenkeel does"
+        "jobs do not run in Evenkeel's own namespace, because they could use its ServiceAccounts"
     )]
     OwnNamespace,
-    #[error("there is a CronJob {0} that somebody else has made, and it is left as it is")]
+    #[error("a CronJob {0} exists that Evenkeel did not create, and it stays as it is")]
     Conflict(String),
     #[error(
-        "the namespace has {0} jobs of external algorithms already, which is the most that one may have"
+        "the namespace already has {0} jobs of external algorithms, the most that \
+         scaling.externalJobsPerNamespace allows"
     )]
     TooMany(usize),
-    #[error("its autoscaler does not name it any more, and its job is suspended")]
+    #[error("its autoscaler no longer names it, so its job is suspended")]
     NotNamed,
 }
 

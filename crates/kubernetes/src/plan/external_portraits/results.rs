@@ -64,7 +64,7 @@ fn read(
     };
     let config_map = result_name(name);
     let Some(FoundResult { data: result }) = found else {
-        let message = format!("the job has not left its result in ConfigMap {config_map} yet");
+        let message = format!("the job has not written its result to ConfigMap {config_map} yet");
         return kept("NoResult", message);
     };
     let data = match read_result(result) {
@@ -78,7 +78,7 @@ fn read(
         let message = format!("the result in ConfigMap {config_map} has expired at {end:.0}");
         Condition::new(PORTRAIT_GENERATED, false, "Expired", message)
     } else {
-        let message = format!("the portrait is that of ConfigMap {config_map}");
+        let message = format!("the portrait comes from ConfigMap {config_map}");
         Condition::new(PORTRAIT_GENERATED, true, "ResultRead", message)
     };
     Read {

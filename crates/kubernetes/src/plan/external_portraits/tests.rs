@@ -425,7 +425,7 @@ fn a_result_is_read_once_and_a_damaged_one_leaves_the_one_before() {
             "kind": "IntelligentHorizontalPodAutoscaler", "name": "web", "uid": "i", "controller": true}]}});
     let status = json!({"observedGeneration": 1, "portraitData": data, "conditions": [
         {"type": "PortraitGenerated", "status": "True", "reason": "ResultRead",
-            "message": "the portrait is that of ConfigMap web-predictive-result",
+            "message": "the portrait comes from ConfigMap web-predictive-result",
             "lastTransitionTime": at(60), "observedGeneration": 1},
         {"type": "Theirs", "status": "True", "reason": "a", "message": "b", "lastTransitionTime": at(1),
             "observedGeneration": 7}]});

@@ -134,7 +134,7 @@ impl Telling<'_, '_> {
         let (reason, action, what) = match to {
             PodState::Online => ("PodsOnline", "BringingOnline", "take traffic"),
             PodState::Cutoff => ("PodsCutOff", "CuttingOff", "run and take no traffic"),
-            PodState::Standby => ("PodsStandby", "StandingBy", "stand by"),
+            PodState::Standby => ("PodsStandby", "StandingBy", "are on standby"),
         };
         (!pods.is_empty()).then(|| Told {
             severity: Severity::Normal,

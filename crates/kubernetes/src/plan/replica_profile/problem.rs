@@ -19,8 +19,8 @@ pub enum ProfileProblem {
     Invalid(ReplicaProfileError),
     /// The installation may not write on Pods.
     #[error(
-        "this installation changes no Pods: it needs scaling.replicaProfiles: on, which the component \
-         replica-profiles sets with the rights for it"
+        "this installation changes no Pods: install the component replica-profiles, which sets \
+         scaling.replicaProfiles: on and grants the rights"
     )]
     Disabled,
     /// The workload is of another kind.
@@ -30,11 +30,11 @@ pub enum ProfileProblem {
     #[error("there is no {0} in this namespace")]
     NotFound(String),
     /// Something else scales the workload.
-    #[error("{0} scales the workload as well; accepted: one of them")]
+    #[error("{0} also scales the workload: keep one of the two")]
     Rival(String),
     /// The user has set a count of 0, which switches an autoscaler off.
     #[error(
-        "the workload was scaled to zero, which switches scaling off until it has a replica again"
+        "the workload has zero replicas, which switches scaling off until it has a replica again"
     )]
     ScaledToZero,
 }

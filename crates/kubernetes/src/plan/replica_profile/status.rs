@@ -75,7 +75,7 @@ fn ensured(decided: Decided<'_, '_>, found: ReplicaCounts, ready: i32) -> Condit
         return Condition::new(ENSURED, true, "AsWanted", found.to_string());
     }
     let told: Vec<String> = plan.refusals.iter().map(ToString::to_string).collect();
-    let state = format!("{found} ({ready} ready) of {count} replicas, and {wanted} wanted");
+    let state = format!("{found} ({ready} ready) of {count} replicas; requested: {wanted}");
     let (reason, message) = match plan.refusals.first() {
         Some(first) => (first.reason(), format!("{state}: {}", told.join("; "))),
         None => ("Progressing", state),

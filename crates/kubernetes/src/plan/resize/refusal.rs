@@ -18,7 +18,7 @@ pub enum Refusal {
     UnderWay(ResizePhase),
     #[error("it has no container {0}")]
     NoSuchContainer(Box<str>),
-    #[error("the init container {0} has run already")]
+    #[error("the init container {0} has already run")]
     InitContainer(Box<str>),
     #[error("container {container} has no {field} of {resource}, and none is added")]
     Absent {
@@ -26,7 +26,7 @@ pub enum Refusal {
         field: &'static str,
         resource: TunedResource,
     },
-    #[error("container {container} would start anew for a change of its {resource}")]
+    #[error("container {container} would restart for a change of its {resource}")]
     Restarts {
         container: Box<str>,
         resource: TunedResource,
@@ -36,19 +36,19 @@ pub enum Refusal {
         container: Box<str>,
         resource: TunedResource,
     },
-    #[error("its class of service would change from {} to {}", .0.as_str(), .1.as_str())]
+    #[error("its QoS class would change from {} to {}", .0.as_str(), .1.as_str())]
     ClassChanges(QosClass, QosClass),
-    #[error("the API server takes no lower memory limit of container {0} while that runs")]
+    #[error("the API server does not lower the memory limit of the running container {0}")]
     MemoryLimitStays(Box<str>),
-    #[error("somebody else has changed its resources since they were last resized")]
+    #[error("another writer has changed its resources since the last resize")]
     ChangedByOthers,
     #[error("another part of Evenkeel has resized it")]
     ResizedOtherwise,
     #[error(transparent)]
     Record(#[from] RefusedRecord),
-    #[error("it has too many containers for a record of what they were resized from")]
+    #[error("it has too many containers for a record of their original resources")]
     TooManyContainers,
-    #[error("such a resize of it has failed, and is not asked for again before {0}")]
+    #[error("the same resize has failed, and is not tried again before {0}")]
     Rests(Timestamp),
 }
 

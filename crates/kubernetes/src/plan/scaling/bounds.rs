@@ -249,7 +249,7 @@ impl ObservedBounds {
         let now = asked(&self.annotation.record.contributions);
         if now.is_empty() {
             return (!before.is_empty())
-                .then(|| "no CronHPA asks for anything any more".to_owned());
+                .then(|| "no CronHPA asks for replicas any more".to_owned());
         }
         let holds = self.found.is_count() && !self.is_contested();
         (holds || before != now).then(|| now.join("; "))

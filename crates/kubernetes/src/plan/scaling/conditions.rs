@@ -161,8 +161,10 @@ fn of_hpa(report: Option<&TickReport>) -> impl Iterator<Item = Condition> {
 
 fn replicas_contested(until: Timestamp, circumstances: &Circumstances<'_>) -> Condition {
     let who = circumstances.contester.unwrap_or("another writer");
-    let message =
-        format!("{who} sets other replicas again and again: Evenkeel sets none until {until:.0}");
+    let message = format!(
+        "{who} repeatedly sets other replicas: Evenkeel does not set replicas until \
+            {until:.0}"
+    );
     Condition::new(REPLICAS_CONTESTED, true, "SetTwice", message)
 }
 
@@ -241,9 +243,9 @@ fn explained(accepted: &AcceptedTraffic) -> String {
     let is_cpu = *utilisation == Signal::CPU.label();
     let unit = if is_cpu { " millicores" } else { "" };
     format!(
-        "the traffic explains {} of a day that the model had not seen ({} from replicas and time alone), with a mean \
-         error of {error:.1}{unit} of {utilisation} each ({linear_error:.1} by its linear part alone); fitted on \
-         {from:.0} to {to:.0}",
+        "the traffic explains {} of a day that the model had not seen (replicas and time alone: \
+         {}); mean error per replica: {error:.1}{unit} of {utilisation} (linear part alone: \
+         {linear_error:.1}); fitted on {from:.0} to {to:.0}",
         percent(*explained),
         percent(*explained_without)
     )
@@ -341,7 +343,7 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
     let stale = names(|load| !load.fresh && !load.is_estimated);
     let estimated = names(|load| load.is_estimated);
     if stale.is_empty() && !estimated.is_empty() {
-        let message = format!("{estimated} is estimated while Pods that carry load settle");
+        let message = format!("{estimated} is estimated until the Pods settle");
         return Some(Condition::new(
             METRICS_AVAILABLE,
             true,

@@ -226,8 +226,8 @@ pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
         (Some(problem), _) => problem.to_string(),
         (None, Mode::Off) => "scaling is off".to_owned(),
         (None, mode) if floor.is_some() => format!("the mode is {}", mode.as_str()),
-        (None, _) if is_count => "nothing asks for others any more".to_owned(),
-        (None, _) => "the floor has lapsed".to_owned(),
+        (None, _) if is_count => "nothing asks for other replicas any more".to_owned(),
+        (None, _) => "the floor has expired".to_owned(),
     };
     format!("the user's {what} are put back: {why}")
 }

@@ -15,13 +15,13 @@ use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{BoundsError, Mode};
 
 /// What is wrong with a target whose group and version are none.
-const INVALID_TARGET: &str = "is to be scaled by an apiVersion that is none: a group and a version are \
-                              accepted, such as apps/v1";
+const INVALID_TARGET: &str =
+    "has an invalid apiVersion; accepted: a group and a version, such as apps/v1";
 /// What follows for a custom resource without the field of its count.
-const NO_COUNT: &str = "without which its subresource scale is not to be used: set it";
+const NO_COUNT: &str = "and its subresource scale cannot be used without it: set it";
 /// What is wrong with a custom resource too few of whose Pods are known.
-const PODS_UNKNOWN: &str = "has Pods of which none is known, or fewer than three of four for a minute: only \
-                            Pods count whose controller it is, or a ReplicaSet of its own";
+const PODS_UNKNOWN: &str = "has too few known Pods: none, or fewer than three of four for a minute. \
+                            Only Pods count whose controller it is, or a ReplicaSet of its own";
 
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -236,29 +236,30 @@ impl fmt::Display for HeldBack {
     }
 }
 
-const BOUNDS_MISSING: &str = "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas \
-                              are needed where no HorizontalPodAutoscaler has bounds";
+const BOUNDS_MISSING: &str = "set evenkeel.dev/min-replicas and evenkeel.dev/max-replicas: without \
+                              a HorizontalPodAutoscaler, the workload needs both annotations";
 
 const NO_AUTOSCALER: &str =
-    "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only";
+    "a floor needs a HorizontalPodAutoscaler, and there is none: floors are only recommended";
 
-const SCALE_DOWN_DISABLED: &str = "behavior.scaleDown.selectPolicy is Disabled: what a floor adds \
-                                   could never go again; it is recommended only";
+const SCALE_DOWN_DISABLED: &str = "behavior.scaleDown.selectPolicy is Disabled, so replicas that a \
+                                   floor adds would stay for ever: floors are only recommended";
 
 const NO_METRIC: &str =
     "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero";
 
-const NO_WAKING_SIGNAL: &str = "evenkeel.dev/min-replicas 0 is refused: what it scales by is \
-                                measured on its Pods, and without any nothing could wake it";
+const NO_WAKING_SIGNAL: &str = "evenkeel.dev/min-replicas 0 is refused: its load is measured on \
+                                its Pods, so nothing could start it again without Pods";
 
-const NO_SCALE: &str = "has no subresource scale: its replicas are not to be set";
+const NO_SCALE: &str = "has no subresource scale, so its replicas cannot be set";
 
-const SCALES_IT: &str = "scales this workload; remove one of the two, or choose floor or recommend";
+const SCALES_IT: &str =
+    "also scales this workload: remove one of the two, or use mode floor or recommend";
 
 const PAUSED: &str = "the ScaledObject or the IntelligentHorizontalPodAutoscaler is paused";
 
 const TRAFFIC_MISSING: &str =
-    "evenkeel.dev/predict is traffic, and evenkeel.dev/traffic names none: nothing is forecast";
+    "evenkeel.dev/predict is traffic, but evenkeel.dev/traffic is not set: nothing is forecast";
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -279,8 +280,9 @@ impl fmt::Display for Problem {
             Self::NoMetric => f.write_str(NO_METRIC),
             Self::OwnMetric => write!(
                 f,
-                "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, which is made of the load \
-                 that it scales by: add a metric of that load, or name it in evenkeel.dev/query"
+                "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, from which no \
+                 forecast can be made: add a metric of the load, or name the load in \
+                 evenkeel.dev/query"
             ),
             Self::DirectConflict(other) => {
                 write!(f, "mode direct is refused: {other} {SCALES_IT}")
@@ -292,8 +294,8 @@ impl fmt::Display for Problem {
             Self::NoWakingSignal => f.write_str(NO_WAKING_SIGNAL),
             Self::TooManyMetrics => write!(
                 f,
-                "the HorizontalPodAutoscaler has more than {FOLLOWED} metrics: the first {FOLLOWED} \
-                 are followed, and the others are left to it"
+                "the HorizontalPodAutoscaler has more than {FOLLOWED} metrics: Evenkeel follows \
+                 the first {FOLLOWED}, and only the HorizontalPodAutoscaler uses the others"
             ),
             Self::NoRequests { signal, container } if container.is_empty() => {
                 write!(f, "the Pods request no {signal}")
@@ -313,12 +315,12 @@ impl fmt::Display for Problem {
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
             Self::TrafficMissing => f.write_str(TRAFFIC_MISSING),
             Self::OptionIgnored { option, why } => write!(f, "{option} has no effect: {why}"),
-            Self::NoWorkload(target) => write!(f, "{target} is not there"),
+            Self::NoWorkload(target) => write!(f, "{target} does not exist"),
             Self::Paused => f.write_str(PAUSED),
             Self::InvalidSpec(error) => f.write_str(error),
             Self::Quarantined { panicked, until } => write!(
                 f,
-                "a defect of Evenkeel: the work on this target {panicked}; it rests until \
+                "a defect of Evenkeel: the work on this target {panicked}; it is paused until \
                  {until:.0}, or until its objects change"
             ),
         }
@@ -331,21 +333,22 @@ impl Problem {
         match self {
             Self::ScaleModeLimited(held_back) => write!(
                 f,
-                "{held_back}: what is computed is shown, and nothing is changed"
+                "{held_back}: the status shows the result, and nothing is changed"
             ),
             Self::GrayStateUnsupported { state, why } => write!(
                 f,
-                "grayState {state} is not followed, since {why}: Pods are deleted step by step, as with Deleted"
+                "grayState {state} has no effect, because {why}: Pods are deleted step by step, as \
+                 with Deleted"
             ),
             Self::ProfileConflict(name) => write!(
                 f,
-                "ReplicaProfile {name} is somebody else's and in its way: delete it, or give it another name and \
-                 another workload; nothing is changed meanwhile"
+                "ReplicaProfile {name} conflicts with the one that this autoscaler needs: delete \
+                 it, or give it another name and another workload; until then nothing is changed"
             ),
             Self::CronConflict(crons) => write!(
                 f,
-                "CronHPA {crons} scales the same workload and is not followed: put its crons into a portrait of \
-                 type Cron"
+                "CronHPA {crons} scales the same workload and has no effect: put its crons into a \
+                 portrait of type Cron"
             ),
             _ => Ok(()),
         }

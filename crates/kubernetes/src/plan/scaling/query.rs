@@ -40,9 +40,9 @@ fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static s
             let selector = workload.and_then(|workload| workload.selector.as_deref());
             let served = ServedMetric::of(other, selector);
             MetricSubject::Served(served.ok_or(
-                "its Pods are asked for by the selector of the workload, which is not known: \
-                 it is no Deployment, StatefulSet or ReplicaSet, nor a resource of scaling.kinds \
-                 whose Scale has one",
+                "the query needs the selector of the workload, which is not known: the workload is \
+                 no Deployment, StatefulSet or ReplicaSet, and no resource of scaling.kinds whose \
+                 Scale has a selector",
             )?)
         }
     };
@@ -77,9 +77,7 @@ pub(super) fn accepted(
         return Err("metrics.source of the configuration is not prometheus");
     }
     if own && queries != Queries::Any {
-        return Err(
-            "the configuration lets annotations name presets only: scaling.queries is not any",
-        );
+        return Err("annotations may name presets only, because scaling.queries is not any");
     }
     question(observed, signal)
 }
@@ -111,7 +109,7 @@ fn within(
     let text = text()?;
     let longer = text.len().saturating_sub(name.len());
     if query.len().saturating_add(places.saturating_mul(longer)) > LONGEST_FILLED {
-        return Err("with namespace and Pods in their places the query is longer than 65536 bytes");
+        return Err("with the namespace and Pods filled in, the query is longer than 65536 bytes");
     }
     Ok(query.replace(name, &text))
 }
@@ -124,7 +122,10 @@ fn pods(observed: &Observed) -> Result<String, &'static str> {
     }
     let members = &observed.pods.members;
     if members.len() > NAMED {
-        return Err("more than 200 Pods, whose names do not tell which workload they belong to");
+        return Err(
+            "more than 200 Pods, and their names do not show the workload that they belong \
+            to",
+        );
     }
     let mut names: Vec<&str> = members.iter().map(|pod| &*pod.name).collect();
     names.sort_unstable();
@@ -143,7 +144,7 @@ fn named_by_workload(observed: &Observed) -> Option<&'static str> {
 fn literal(name: &str) -> Result<String, &'static str> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
     if name.is_empty() || !name.chars().all(plain) {
-        return Err("a name with characters that no name of a namespace or Pod has");
+        return Err("a name with characters that names of namespaces and Pods cannot have");
     }
     Ok(name.replace('.', "[.]"))
 }

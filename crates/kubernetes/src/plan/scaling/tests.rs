@@ -894,7 +894,7 @@ fn a_floor_in_quarantine_lapses_by_its_own_end_and_the_target_says_why() {
     let told: Vec<&str> = world.told.iter().map(|told| &*told.0).collect();
     assert_eq!(told[told.len() - 2..], ["Quarantined", "FloorLowered"]);
     let told = &world.told[world.told.len() - 2];
-    let why = "a defect of Evenkeel: the work on this target panicked: a sum is off; it rests until \
+    let why = "a defect of Evenkeel: the work on this target panicked: a sum is off; it is paused until \
                2027-01-15T08:05:15Z, or until its objects change";
     assert_eq!(told.1, why);
     world.annotate(SCALING, json!("off"));

@@ -97,11 +97,13 @@ pub(super) fn of(
     }
     let queries = queries?;
     let Some(load) = load(signals) else {
-        problems.extend(queries.signals().first().map(|signal| Problem::SignalUnknown {
+        problems.extend(queries.signals().first().map(|signal| {
+            Problem::SignalUnknown {
             signal: Box::new(signal.clone()),
-            why: "replicas for traffic follow from what each uses of cpu, or carries of a query: it scales \
-                  by neither"
+            why: "evenkeel.dev/traffic needs a target that scales by cpu or by a query, and this \
+                  one scales by neither"
                 .to_owned(),
+        }
         }));
         return None;
     };

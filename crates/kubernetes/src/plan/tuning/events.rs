@@ -65,7 +65,7 @@ impl Told {
     #[must_use]
     pub fn note(&self) -> String {
         match self {
-            Self::Resized(record) => format!("resized by what it uses:{}", changes(record)),
+            Self::Resized(record) => format!("resized to fit its use:{}", changes(record)),
             Self::UnderWay(PendingResize {
                 phase,
                 since,
@@ -73,23 +73,24 @@ impl Told {
                 ..
             }) => format!("its resize is {phase} since {since}: {message}"),
             Self::Withdrawn(phase, after) => format!(
-                "its resize is withdrawn, which has been {} for {after:#}",
+                "its resize is withdrawn, because it has been {} for {after:#}",
                 phase.as_str()
             ),
             Self::Refused(Some(refusal)) => format!("its resize is given up: {refusal}"),
             Self::Refused(None) => {
-                "its resize is given up: it was not seen to be taken in time, or nothing is left of it"
+                "its resize is given up: it did not take effect in time, or there is nothing left \
+                 to change"
                     .to_owned()
             }
             Self::LeftAlone(refusal) => format!("it is left alone: {refusal}"),
-            Self::PutBack => "it gets the resources again that it was made with".to_owned(),
+            Self::PutBack => "it gets its original resources back".to_owned(),
             Self::MemoryPutBack => {
-                "a container was killed for want of memory, or ends whenever it starts: it gets \
-                 the memory again that it was made with, and keeps it"
+                "a container was OOM-killed, or ends after each start: it gets its original memory \
+                 back and keeps it"
                     .to_owned()
             }
             Self::NotPutBack(refusal) => {
-                format!("it keeps resources that it was not made with: {refusal}")
+                format!("its original resources cannot be put back: {refusal}")
             }
         }
     }

@@ -455,7 +455,7 @@ fn an_event_says_what_changes() {
     let told = follow(&life.seen(), &context(Mode::On, 15)).told.unwrap();
     assert_eq!(
         told.note(),
-        "resized by what it uses: app limits.cpu 600m to 900m"
+        "resized to fit its use: app limits.cpu 600m to 900m"
     );
 }
 

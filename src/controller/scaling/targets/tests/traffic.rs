@@ -195,7 +195,7 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
     assert!(
         shown
             .reason
-            .contains(": traffic 500 now asks for 4 replicas"),
+            .contains(": traffic 500 now needs 4 replicas"),
         "{}",
         shown.reason
     );

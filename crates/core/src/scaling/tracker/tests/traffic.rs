@@ -156,7 +156,7 @@ fn a_floor_follows_the_traffic_and_stays_while_that_is_not_known() {
     assert_eq!(second.contribution.unwrap().min, Some(20));
     assert_eq!(
         second.decision.reason,
-        "floor 10 -> 20: traffic 1200 now asks for 20 replicas with 0.40 cores of cpu each"
+        "floor 10 -> 20: traffic 1200 now needs 20 replicas with 0.40 cores of cpu each"
     );
     assert_eq!(second.loads.len(), 2);
     // The answer is late, and then missing; the cpu alone would have it at two.
@@ -259,10 +259,7 @@ fn without_a_model_or_where_nothing_is_predicted_traffic_asks_for_nothing() {
         reason: "Unexplained",
         why: "traffic does not explain the utilisation: 12 %".to_owned(),
     });
-    for (fit, why) in [
-        (TrafficFit::Awaited, "not been looked at"),
-        (refused, "12 %"),
-    ] {
+    for (fit, why) in [(TrafficFit::Awaited, "not been read"), (refused, "12 %")] {
         let mut served = Served::new(Mode::Floor, fit);
         let report = served.tick(0, Some(1200.0));
         assert_eq!(report.decision.replicas, 2, "{report:?}");

@@ -90,8 +90,8 @@ fn told(happening: &Happening, saying: Saying) -> Option<(Severity, &'static str
         }
         Happening::Missed { rule, at } => {
             let note = format!(
-                "{rule}: the run of {at} was missed, and is older than startingDeadlineSeconds allows \
-                 to make up for"
+                "{rule}: the run of {at} was missed and is not made up for, because it is older \
+                 than startingDeadlineSeconds"
             );
             (Severity::Warning, "CronMissed", note)
         }

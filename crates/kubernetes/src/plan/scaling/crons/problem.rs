@@ -69,50 +69,51 @@ impl fmt::Display for CronProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(error) => error.fmt(f),
-            Self::NotFound(what) => write!(f, "{what} is not there"),
+            Self::NotFound(what) => write!(f, "{what} does not exist"),
             Self::OtherWorkload { named, scaled } => write!(
                 f,
-                "scaleWorkloadRef names {named}, and the HorizontalPodAutoscaler scales {scaled}; \
-                 name the same, or leave scaleWorkloadRef out"
+                "scaleWorkloadRef names {named}, but the HorizontalPodAutoscaler scales {scaled}: \
+                 name the same workload, or leave scaleWorkloadRef out"
             ),
             Self::NoAutoscaler(what) => write!(
                 f,
-                "no HorizontalPodAutoscaler scales {what}, which is no Deployment, StatefulSet, \
-                 ReplicaSet or resource of scaling.kinds that could be scaled without: give it one, for \
-                 which minReplicas and maxReplicas are enough"
+                "no HorizontalPodAutoscaler scales {what}, and it is no Deployment, StatefulSet, \
+                 ReplicaSet or resource of scaling.kinds, which need none: create one with \
+                 minReplicas and maxReplicas"
             ),
             Self::ScaledObjectAlone(what) => write!(
                 f,
-                "a ScaledObject scales {what}, and its HorizontalPodAutoscaler is not there"
+                "a ScaledObject scales {what}, but its HorizontalPodAutoscaler does not exist"
             ),
             Self::NoScale(what) => {
-                write!(f, "{what} has no replicas that could be set")
+                write!(f, "{what} has no replica count that can be set")
             }
             Self::SeveralCronHpas(what) => write!(
                 f,
-                "more than one CronHPA scales {what}, which has no HorizontalPodAutoscaler to bring them \
-                 together: put their crons into one, or give it a HorizontalPodAutoscaler"
+                "more than one CronHPA scales {what}, which has no HorizontalPodAutoscaler: put \
+                 all crons into one CronHPA, or create a HorizontalPodAutoscaler"
             ),
             Self::DirectRefused(what) => write!(
                 f,
-                "mode direct is to scale {what}, and is refused: its annotation \
-                 evenkeel.dev/scaling-status says why"
+                "mode direct is refused for {what}: its annotation evenkeel.dev/scaling-status \
+                 says why"
             ),
             Self::NotDirect(what) => write!(
                 f,
-                "{what} is a custom resource, whose replicas are not set by the calendar alone: give it a \
-                 HorizontalPodAutoscaler, or mode direct by evenkeel.dev/scaling: direct"
+                "{what} is a custom resource, and a CronHPA alone does not set its replicas: \
+                 create a HorizontalPodAutoscaler, or set evenkeel.dev/scaling: direct"
             ),
             Self::SeveralAutoscalers(what) => {
                 write!(f, "more than one HorizontalPodAutoscaler scales {what}")
             }
             Self::ByPortraits(what) => write!(
                 f,
-                "an IntelligentHorizontalPodAutoscaler scales {what}: put the crons into a portrait of it, type Cron"
+                "an IntelligentHorizontalPodAutoscaler scales {what}: put the crons into its \
+                 portrait of type Cron"
             ),
             Self::Declined(what) => write!(
                 f,
-                "scaling is off for {what}, by an annotation of it or of its namespace, or by the \
+                "scaling is off for {what}: by an annotation on it or on its namespace, or by the \
                  configuration"
             ),
             Self::Contested => f.write_str(

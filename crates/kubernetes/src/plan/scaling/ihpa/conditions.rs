@@ -90,7 +90,7 @@ fn limited(report: Option<&TickReport>, portrayed: &Portrayed) -> Condition {
         Condition::new(SCALING_LIMITED, true, limit.reason(), limit.to_string())
     } else {
         let message = format!(
-            "{} replicas are what is asked for",
+            "{} replicas are requested, and the workload follows",
             portrayed.target.replicas
         );
         Condition::new(SCALING_LIMITED, false, "DesiredWithinRange", message)

@@ -29,12 +29,12 @@ pub(super) fn of_stages(portrayed: &Portrayed, was_under_way: bool) -> Vec<Told>
         Judgement::Passed => told(
             Severity::Normal,
             "StabilityCheckPassed",
-            "every stability check has passed for the cool-down, and the change goes on",
+            "every stability check has passed during the cool-down, so the change continues",
         ),
         Judgement::Resumed => told(
             Severity::Normal,
             "ChangeResumed",
-            "the change goes on as evenkeel.dev/resume asks",
+            "the change continues, as evenkeel.dev/resume asks",
         ),
     });
     let stepped = staged.happened.and_then(|happened| match happened {

@@ -58,7 +58,7 @@ pub(super) fn given(
                         Some(Err(error)) => failed(error.reason(), error.to_string(), since),
                         None => failed(
                             "PortraitPending",
-                            format!("HorizontalPortrait {name} says nothing yet"),
+                            format!("HorizontalPortrait {name} has no value yet"),
                             since,
                         ),
                     },
@@ -84,7 +84,7 @@ fn external<'a>(
     let mut portraits = observed.portraits.iter();
     let found = portraits.find(|one| one.object.metadata.name.as_deref() == Some(name));
     let Some(found) = found else {
-        let message = format!("HorizontalPortrait {name} is not there");
+        let message = format!("HorizontalPortrait {name} does not exist");
         return Err(("PortraitMissing", message));
     };
     let named = &found.object.spec.scale_target_ref;
@@ -100,7 +100,7 @@ fn external<'a>(
     let target = &observed.target;
     Err((
         "OtherTarget",
-        format!("HorizontalPortrait {name} is made for {named}, not for {target}"),
+        format!("HorizontalPortrait {name} is for {named}, not for {target}"),
     ))
 }
 

@@ -23,31 +23,32 @@ use evenkeel_core::scaling::stages::Park;
 use evenkeel_core::scaling::{Mode, ScaleDown};
 
 /// The reasons, each of which says where the option acts.
-const NO_MODEL: &str = "it acts where loads are forecast, and predict is off";
-const NO_FORECAST: &str = "it acts on loads that are forecast, and no load of this target is";
-const NO_MEMORY: &str = "it acts where memory or another load that grows with each Pod is scaled by, and predict is \
-                         not traffic";
-const NOT_FOLLOWED: &str = "it acts where every metric that replicas are counted by can be followed; another condition names \
-                            the one that cannot";
-const NO_SCALE_DOWN: &str = "it acts where behavior.scaleDown does not disable scaling in";
-const NO_RISK: &str = "it acts where the model is auto or traffic";
+const NO_MODEL: &str = "it needs a forecast, and predict is off";
+const NO_FORECAST: &str = "it needs a load that is forecast, and this target has none";
+const NO_MEMORY: &str = "it needs memory, or another load that grows with each Pod, as a metric, \
+                         and a predict other than traffic";
+const NOT_FOLLOWED: &str = "it needs every metric of the target to be readable; another condition \
+                            names the one that is not";
+const NO_SCALE_DOWN: &str = "it needs a behavior.scaleDown that allows scaling in";
+const NO_RISK: &str = "it needs the model auto or traffic";
 const RISK_AT_FIRST: &str =
-    "it acts where the model is auto or traffic, and with this model only until that has learnt";
-const HAS_AUTOSCALER: &str = "it acts on a workload without a HorizontalPodAutoscaler; here the HorizontalPodAutoscaler has its own";
-const NOT_QUERIED: &str = "beside a HorizontalPodAutoscaler it acts where its load is forecast: memory needs \
+    "it needs the model auto or traffic; with this model it acts only until the model has learnt";
+const HAS_AUTOSCALER: &str = "it needs a workload without a HorizontalPodAutoscaler; here the \
+    field of the HorizontalPodAutoscaler applies";
+const NOT_QUERIED: &str = "with a HorizontalPodAutoscaler, its load must be forecast: memory needs \
                            evenkeel.dev/predict-memory, and predict traffic forecasts no query";
-const NO_QUERY: &str = "it acts beside evenkeel.dev/query on the same object";
-const BOUNDS_IN_FLOOR: &str = "beside a HorizontalPodAutoscaler it acts in mode floor";
-const BOUNDS_ON_OBJECT: &str = "beside a HorizontalPodAutoscaler it acts on that object, or on its ScaledObject, and not on the workload";
+const NO_QUERY: &str = "it needs evenkeel.dev/query on the same object";
+const BOUNDS_IN_FLOOR: &str = "with a HorizontalPodAutoscaler it acts in mode floor only";
+const BOUNDS_ON_OBJECT: &str = "with a HorizontalPodAutoscaler, set it on that object or on its \
+    ScaledObject, not on the workload";
 const BOUNDS_REFUSED: &str =
-    "it acts where minimum and maximum do not cross, and the HorizontalPodAutoscaler accepts them";
-const IN_SPEC: &str = "the spec of the IntelligentHorizontalPodAutoscaler says it in its place";
-const ON_IHPA: &str = "it acts on the IntelligentHorizontalPodAutoscaler of this workload";
-const OF_KUBE_HPA: &str = "it acts where algorithm.type is KubeHPA";
-const OF_FORECAST: &str = "it acts where algorithm.type is Forecast";
-const OF_OTHERS: &str = "it acts where an external generator or its job makes the portrait";
-const NO_PARKING: &str =
-    "it acts where behavior.scaleDown.grayStrategy.grayState is Cutoff or Standby";
+    "the minimum must not be above the maximum, and the HorizontalPodAutoscaler must accept both";
+const IN_SPEC: &str = "the spec of the IntelligentHorizontalPodAutoscaler sets it instead";
+const ON_IHPA: &str = "set it on the IntelligentHorizontalPodAutoscaler of this workload";
+const OF_KUBE_HPA: &str = "it needs algorithm.type KubeHPA";
+const OF_FORECAST: &str = "it needs algorithm.type Forecast";
+const OF_OTHERS: &str = "it needs a portrait that an external generator or its job makes";
+const NO_PARKING: &str = "it needs behavior.scaleDown.grayStrategy.grayState Cutoff or Standby";
 
 /// The annotations in whose place an IHPA has fields.
 const FIELDS_OF_IHPA: [&str; 11] = [

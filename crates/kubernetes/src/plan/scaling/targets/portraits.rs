@@ -25,7 +25,7 @@ use evenkeel_core::scaling::{Mode, ReplicaCounts, Speaker};
 
 /// Why external checks are not asked.
 const CHECKS_OFF: &str =
-    "external checks are not asked: scaling.checks.external is not on in Evenkeel's configuration";
+    "external checks are not called: scaling.checks.external is off in Evenkeel's configuration";
 
 impl Rules<'_> {
     /// The target of an IHPA, with the problems that do not stop it.

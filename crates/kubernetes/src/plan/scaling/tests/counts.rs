@@ -97,7 +97,7 @@ fn the_count_is_set_with_the_record_in_one_write_and_put_back_with_it() {
         [
             ("ReplicasRaised", "CronHPA sale asks for 9 replicas"),
             ("ReplicasLowered", "CronHPA sale asks for 6 replicas"),
-            ("ReplicasLowered", "no CronHPA asks for anything any more"),
+            ("ReplicasLowered", "no CronHPA asks for replicas any more"),
         ]
     );
 }

@@ -150,7 +150,7 @@ fn who_moved_the_bounds_is_told() {
         told,
         [
             ("FloorRaised", "CronHPA day asks for 8 replicas"),
-            ("FloorLowered", "no CronHPA asks for anything any more"),
+            ("FloorLowered", "no CronHPA asks for replicas any more"),
         ]
     );
 }

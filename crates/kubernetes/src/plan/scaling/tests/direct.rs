@@ -560,7 +560,7 @@ fn a_contest_is_told_with_its_end() {
     assert!(
         contested
             .message
-            .starts_with("argocd-controller sets other replicas"),
+            .starts_with("argocd-controller repeatedly sets other replicas"),
         "{}",
         contested.message
     );
@@ -670,7 +670,7 @@ fn what_has_no_scale_is_refused() {
     assert_eq!(kinds(&resolved), ["NoScale"]);
     assert_eq!(
         resolved.problems[0].to_string(),
-        "DaemonSet web has no subresource scale: its replicas are not to be set"
+        "DaemonSet web has no subresource scale, so its replicas cannot be set"
     );
     let writes = plan(
         &observed,

@@ -380,7 +380,7 @@ fn an_estimated_load_is_no_missing_measurement() {
         let condition = status.condition("MetricsAvailable").unwrap().clone();
         (condition.status, condition.reason, condition.message)
     };
-    let message = "cpu is estimated while Pods that carry load settle";
+    let message = "cpu is estimated until the Pods settle";
     assert_eq!(
         told(&mut world),
         (
