@@ -52,11 +52,10 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use output::Failure;
 
-const AFTER_HELP: &str = "\
-Exit codes: 0 the work is done, 1 it failed, or a check found something, 2 the call, an input file or the configuration
-is wrong.
--o is the format of the result: table, json or yaml. Commands that make a file take its name there, too.
-Tables have no colour when the output is not a terminal or NO_COLOR is set.";
+const AFTER_HELP: &str = "Exit codes: 0 success; 1 failure, or a check found something; 2 the command line, an input file or
+the configuration is wrong. -o sets the output format: table, json or yaml. Commands that write a
+file also accept its name there. Tables have no colour if the output is not a terminal or NO_COLOR
+is set.";
 
 /// Keeps Kubernetes clusters on an even keel: classifies Pods at admission, places them by the real
 /// load of five resources, and scales workloads ahead of their load.

@@ -10,10 +10,10 @@ Examples:
   kubectl apply -k deploy/overlays/node-agent                one on every node
   evenkeel agent --node worker-1 --kubeconfig ~/.kube/config --config /etc/evenkeel/config.yaml
 
-Limits the disk I/O of Pods that ask for it by the annotation evenkeel.dev/disk-io-limit, in namespaces
-that have opted in, through io.max of the Pod's own cgroup, and shows what all Pods of the node read,
-write and wait for on /metrics. Linux with cgroup v2 is needed. It runs until it is told to end, and
-takes its limits away then; those that one left which was killed are found by the record.";
+Limits the disk I/O of Pods with the annotation evenkeel.dev/disk-io-limit, in opted-in
+namespaces, through io.max of the Pod's own cgroup. /metrics shows how much all Pods of the node
+read, write and wait. It needs Linux with cgroup v2. It runs until it is stopped, and then removes
+its limits. Limits that a killed agent left are found in its record.";
 
 /// Limit and measure the disk I/O of the Pods of one node
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", env = "EVENKEEL_NODE")]
     node: String,
 
-    /// Kubelet's folder of cgroups: kubepods.slice with the driver systemd, kubepods with cgroupfs
+    /// The kubelet's directory of cgroups: kubepods.slice with the driver systemd, kubepods with
+    /// cgroupfs
     #[arg(
         long,
         value_name = "DIR",
@@ -33,7 +34,7 @@ pub(super) struct Args {
     )]
     kubepods: PathBuf,
 
-    /// The mounts of the node
+    /// The file with the mounts of the node
     #[arg(
         long,
         value_name = "FILE",
@@ -42,7 +43,7 @@ pub(super) struct Args {
     )]
     mountinfo: PathBuf,
 
-    /// Kubelet's folder by the node's own path; nothing in it is opened
+    /// The kubelet's directory, as a path on the node; the agent opens nothing in it
     #[arg(
         long,
         value_name = "DIR",
@@ -69,7 +70,8 @@ pub(super) struct Args {
     )]
     proc: PathBuf,
 
-    /// Remembers which limits are its own; its folder is to last until the machine starts anew
+    /// File in which the agent records its limits; its directory must persist until the machine
+    /// restarts
     #[arg(
         long,
         value_name = "FILE",

@@ -18,9 +18,9 @@ Examples:
   evenkeel ahp --matrix '1 3 5; 1/3 1 2; 1/5 1/2 1' --names cpu,memory,network
   evenkeel ahp -f judgements.yaml --random-index saaty -o json
 
-A file holds a row a line, or the rows as YAML: [[1, 3], [1/3, 1]]. Row i says how many times as
-important as column j it is. The exit code is 1 when the judgements contradict each other
-(CR >= 0.1), in which case the configuration would refuse them too.";
+A file has one row per line, or the rows as YAML: [[1, 3], [1/3, 1]]. The value in row i and
+column j says how many times as important i is as j. The exit code is 1 if the judgements
+contradict each other (CR >= 0.1); the configuration refuses such judgements, too.";
 
 /// Show the weights and the consistency of a judgement matrix
 #[derive(Debug, clap::Args)]
@@ -33,11 +33,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     names: Vec<String>,
 
-    /// thesis (1.11 for five rows), saaty (1.12), or the index of this size
+    /// The random index: thesis (1.11 for five rows), saaty (1.12), or a number for this size
     #[arg(long, value_name = "TABLE|NUMBER", default_value = "thesis")]
     random_index: String,
 
-    /// Format of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -45,7 +45,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Judgements {
-    /// Rows divided by `;`, judgements by blanks or commas
+    /// Rows separated by `;`, judgements by spaces or commas
     #[arg(long, short, value_name = "ROWS")]
     matrix: Option<String>,
 
@@ -219,13 +219,13 @@ impl Report for AhpReport {
             self.lambda_max, self.consistency_index, self.random_index, self.consistency_ratio
         )?;
         let verdict = if self.accepted {
-            "The judgements agree well enough"
+            "The judgements are consistent"
         } else {
             "The judgements contradict each other"
         };
         writeln!(
             to,
-            "{verdict}: CR is accepted below {}.",
+            "{verdict}: CR must be below {}.",
             self.consistency_limit
         )
     }

@@ -26,39 +26,39 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel bench admission                                   the service's own router, on loopback
   evenkeel bench filter --nodes 5000 --rate 300 --duration 30s
-  evenkeel bench admission --rate 20000 --connections 32     more than it can: shows throughput
+  evenkeel bench admission --rate 20000 --connections 32     more than it can answer: shows throughput
   evenkeel bench admission --url https://127.0.0.1:8443 --ca ca.crt --rate 500 -o json
 
-Requests fall due at a fixed rate whether or not earlier ones are answered, and a latency counts from
-the moment a request was due: a service that stalls is charged for all that had to wait. Without --url,
-service and load share this machine; --server-threads says how many threads answer.
-The exit code is 1 when a request failed or was answered wrongly.";
+Requests are due at a fixed rate, whether or not earlier ones are answered. A latency counts from
+the time at which the request was due, so a stall counts for every request that had to wait.
+Without --url, service and load share this machine; --server-threads sets how many threads answer.
+The exit code is 1 if a request failed or got a wrong answer.";
 
-/// Measure how fast requests are answered, by an open-loop load over HTTPS
+/// Measure how fast requests are answered, with an open-loop load over HTTPS
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Kind of the requests
+    /// The kind of request
     #[arg(value_enum)]
     what: What,
 
-    /// Requests due in a second
+    /// Requests per second
     #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
 
-    /// Time in which requests fall due and are counted
+    /// Time in which requests are sent and counted
     #[arg(long, value_name = "DURATION", default_value = "10s")]
     duration: SignedDuration,
 
-    /// Time before that in which requests fall due and are not counted
+    /// Time before that, in which requests are sent and not counted
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     warm_up: SignedDuration,
 
-    /// Kept-alive HTTP/1.1 connections that share the requests
+    /// HTTP/1.1 keep-alive connections that share the requests
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
 
-    /// Nodes that the extender is asked about
+    /// Nodes in each call of the extender
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     nodes: u32,
 
@@ -69,14 +69,14 @@ pub(super) struct Args {
     #[command(flatten)]
     remote: Remote,
 
-    /// Format of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
 /// A service that runs already.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "A service that runs already")]
+#[command(next_help_heading = "A running service")]
 struct Remote {
     /// Its address, such as https://127.0.0.1:8443
     #[arg(long, value_name = "URL", requires = "ca")]

@@ -23,7 +23,7 @@ Examples:
   evenkeel certs generate --dir ./certificates --ip 127.0.0.1
   evenkeel certs sign --config /etc/evenkeel/config.yaml     the signer, in a Pod of its own";
 
-/// Make, rotate, show and hand out certificates
+/// Create, rotate, show and export certificates
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -25,30 +25,31 @@ Examples:
   evenkeel classify -f examples/pods/database.yaml --cluster examples/clusters/mixed.yaml
   kubectl get deployment web -o yaml | evenkeel classify -f - -o json
 
-A resource's share is the demand over what the median node has free. Without --cluster it is measured
-against an idle node of 8 cores, 32 GiB, 10 Gbps, 250 MB/s of disk I/O and 100 GiB of disk. In JSON
-and YAML cpu is in millicores, memory and disk in bytes, networkIo and diskIo in bytes per second.";
+A resource's share is the demand divided by the free capacity of the median node. Without
+--cluster, this is an idle node with 8 cores, 32 GiB, 10 Gbps, 250 MB/s of disk I/O and 100 GiB of
+disk. In JSON and YAML cpu is in millicores, memory and disk in bytes, networkIo and diskIo in
+bytes per second.";
 
 /// Show what Pods ask for and the profile that they get
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Manifests of Pods or of what makes them, such as Deployments; `-` reads standard input
+    /// Manifests of Pods or workloads, such as Deployments; `-` reads standard input
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
 
-    /// A ClusterSnapshot to classify against
+    /// A file with the cluster to classify against, a ClusterSnapshot
     #[arg(long, value_name = "FILE")]
     cluster: Option<PathBuf>,
 
-    /// The namespace of Pods that name none
+    /// The namespace of Pods whose manifest names none
     #[arg(long, short, value_name = "NAME", default_value = "default")]
     namespace: String,
 
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// Format of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -132,7 +133,7 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
     };
     if matches!(opted_in, Some(OptIn::Unknown | OptIn::Out)) {
         warnings.push(format!(
-            "namespace {} has not opted in: admission leaves this Pod as it is",
+            "namespace {} has not opted in: admission does not change this Pod",
             pod.namespace()
         ));
     }
@@ -174,8 +175,9 @@ impl Report for Classified {
         }
         writeln!(
             to,
-            "Shares are of what is free on the {}. The largest dominant share among CPU,\n\
-             disk I/O and network gives the profile; else memory, if dominant; else it is normal.",
+            "Shares are of the free capacity of the {}. The largest dominant share among CPU,\n\
+             disk I/O and network gives the profile; otherwise memory, if dominant; otherwise \
+             normal.",
             self.measured_against
         )
     }
@@ -185,7 +187,7 @@ impl ClassifiedPod {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let source = match self.profile_source {
             "declared" => "as its annotation says",
-            _ => "from what it asks for",
+            _ => "from its requests",
         };
         let Self {
             kind,
@@ -238,7 +240,7 @@ impl ClassifiedPod {
 /// The source of a demand, in words.
 fn demand_source(name: &str) -> &str {
     match name {
-        "history" => "its workload's past",
+        "history" => "its workload's history",
         "caps" => "its cap",
         "unknown" => "not stated",
         // An annotation and requests are what they are called.

@@ -154,7 +154,7 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
     for (index, node) in nodes.iter().enumerate() {
         let path = format!("nodes[{index}]");
         if table.nodes().get(&node.name).is_some() {
-            let twice = format_args!("{:?} stands here twice", node.name);
+            let twice = format_args!("{:?} is here twice", node.name);
             check.refuse(&format!("{path}.name"), twice);
         }
         table.apply_node(&node.name, node.facts(&path, policy, check), NOW);

@@ -12,7 +12,7 @@ Examples:
   evenkeel completion zsh > \"${fpath[1]}/_evenkeel\"
   evenkeel completion fish > ~/.config/fish/completions/evenkeel.fish";
 
-/// Print the completion of commands and flags for a shell
+/// Print the completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

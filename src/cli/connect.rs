@@ -13,11 +13,11 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// Flags that say how to reach a cluster.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct KubeconfigArgs {
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
+    /// Use this kubeconfig instead of KUBECONFIG or ~/.kube/config
     #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
     pub(super) kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig, instead of its current one
+    /// Use this context of the kubeconfig instead of its current one
     #[arg(long, value_name = "NAME", env = "EVENKEEL_CONTEXT")]
     pub(super) context: Option<String>,
 }

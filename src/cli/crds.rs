@@ -10,7 +10,7 @@ Examples:
   evenkeel crds | kubectl apply -f -
   evenkeel crds > deploy/base/custom-resources.yaml
 
-They are part of the base that kubectl apply -k deploy/ installs.";
+evenkeel install and kubectl apply -k deploy/ include them.";
 
 /// What stands above the definitions.
 const HEAD: &str = "\

@@ -57,9 +57,9 @@ Examples:
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 
-Everything runs on this machine and is gone when it ends. The service is that of `evenkeel serve`; the
-API server, scheduler, controllers, nodes and load around it are simulated. kubectl can use the cluster
-with the kubeconfig that is shown. End with q or Ctrl-C. dev then compares the run with the default
+Everything runs on this machine and is gone when it ends. The service is that of `evenkeel serve`;
+API server, scheduler, controllers, nodes and load are simulated. kubectl can use the cluster with
+the kubeconfig that dev shows. End with q or Ctrl-C. dev then compares the run with the default
 scheduler alone, under the same load, seed and time.
 
 Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
@@ -68,11 +68,11 @@ FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is on
 uses the time of the scenario in annotations, Events and its API, and so do the ages of `kubectl get`.
 Ages that kubectl computes itself, such as those of Events in describe, use the date of this machine.
 
-The service reads the configuration of `evenkeel serve`: --config, EVENKEEL_ variables and --set. dev sets
-addresses, certificates and Prometheus itself, and fits times that are not given to --speed. The ConfigMap
-evenkeel in namespace evenkeel-system holds the result, and the service follows it: a change of `writes`
-takes effect within two seconds, other fields would need a restart. A configuration that is refused
-changes nothing, and an Event reports it.
+The service reads the configuration of `evenkeel serve`: --config, EVENKEEL_ variables and --set.
+dev sets addresses, certificates and Prometheus itself, and adapts times that you do not set to
+--speed. The ConfigMap evenkeel in namespace evenkeel-system holds the result, and the service
+follows it: a change of `writes` takes effect within two seconds; other fields need a restart. A
+refused configuration changes nothing, and an Event reports it.
 
 For a workload that scales, the view shows its load, the forecast with its model (learning: not judged yet;
 unused: not trusted), the floor (the HPA's minReplicas while Evenkeel raises it), and the replicas that the
@@ -81,7 +81,7 @@ same HPA would have without Evenkeel.
 A machine that is too slow for --speed keeps a lower one: dev measures how late its work is, lowers the
 speed by itself, and raises it again. The first line of the view says what is kept.";
 
-/// Run a whole cluster on this machine, with Evenkeel in it, and watch
+/// Run a simulated cluster with Evenkeel on this machine, and watch it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -97,11 +97,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// Number of runs, one after another, each with the next seed; then comes a table over all of them
+    /// Number of runs, one after another, each with the next seed; a table over all runs follows
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
 
-    /// Number of nodes, of the scenario's shapes in turn; by default the scenario's own
+    /// Number of nodes, which take the scenario's shapes in turn; by default as in the scenario
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
     nodes: Option<u16>,
 
@@ -109,7 +109,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// Break something for a while, as in metrics-down@60s..120s; may be repeated
+    /// Inject a fault for a while, for example metrics-down@60s..120s; may be repeated
     #[arg(long = "fault", value_name = "KIND@FROM..UNTIL")]
     faults: Vec<Fault>,
 
@@ -117,8 +117,8 @@ pub(super) struct Args {
     #[arg(long)]
     no_tty: bool,
 
-    /// Time limit of webhook and extender; longer than the shipped 1s and 200ms on a machine too
-    /// busy to keep them
+    /// Timeout of webhook and extender; set it above the shipped 1s and 200ms if this machine is
+    /// too busy to keep them
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     patience: Option<Duration>,
 
@@ -129,7 +129,7 @@ pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// Form of the output
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -137,12 +137,12 @@ pub(super) struct Args {
 /// Form in which a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Format {
-    /// A view on a terminal, else lines; the comparison is a table
+    /// A live view on a terminal, otherwise lines; the comparison is a table
     #[default]
     Table,
-    /// An object a line for each event, the last of them the comparison
+    /// One JSON object per line for each event; the last one is the comparison
     Json,
-    /// A document for each event, the last of them the comparison
+    /// One YAML document for each event; the last one is the comparison
     Yaml,
 }
 

@@ -82,7 +82,7 @@ impl Catalogue {
 
 impl Report for Catalogue {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
-        let mut table = style.table(["CHECK", "WHAT IT LOOKS AT"].map(Cell::new));
+        let mut table = style.table(["CHECK", "WHAT IT CHECKS"].map(Cell::new));
         for check in &self.checks {
             table.add_row([check.id, check.subject].map(Cell::new));
         }

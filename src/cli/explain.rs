@@ -35,7 +35,7 @@ pub(super) struct Args {
     #[arg(required_unless_present = "file", conflicts_with = "file", value_parser = parse_pod)]
     pod: Option<PodName>,
 
-    /// Judge the Pods of this manifest instead (`-` reads standard input)
+    /// Score the Pods of this manifest instead (`-` reads standard input)
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -49,7 +49,7 @@ pub(super) struct Args {
     )]
     namespace: String,
 
-    /// Judge anew, among these nodes only [default: all]
+    /// Score again, among these nodes only [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     nodes: Vec<String>,
 
@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let is_known = |pod: &PodExplanation| pod.now.nodes.iter().any(|node| node.name == *name);
         if !pods.iter().all(is_known) {
             return Err(Failure::call(format_args!(
-                "--node {name}: no such node was judged"
+                "--node {name}: no such node was scored"
             )));
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn print_headroom(explanation: &Explanation, to: &mut dyn Write) -> i
     }
     writeln!(
         to,
-        "Headroom: with the Pod there, every resource has to stay below {}.",
+        "Headroom: with the Pod, every resource must stay below {}.",
         percent(explanation.headroom)
     )
 }
@@ -52,18 +52,18 @@ pub(super) fn asks(explanation: &Explanation) -> String {
         };
         match &*asked.source {
             "unknown" => unsaid.push(resource.noun()),
-            "history" => stated.push(format!("{amount} (by what its workload used)")),
+            "history" => stated.push(format!("{amount} (from what its workload used)")),
             "caps" => stated.push(format!("{amount} (its cap)")),
             _ => stated.push(amount),
         }
     }
     match (&stated[..], &unsaid[..]) {
-        ([], _) => "It says nothing of what it needs: it is refused nowhere for its own sake, and scored as \
-                    kube-scheduler assumes."
+        ([], _) => "It requests nothing: no node is refused because of its own needs, and it is \
+                    scored with kube-scheduler's default requests."
             .to_owned(),
-        (stated, []) => format!("It asks for {}.", stated.join(", ")),
+        (stated, []) => format!("It requests {}.", stated.join(", ")),
         (stated, unsaid) => format!(
-            "It asks for {}; it says nothing of {}.",
+            "It requests {}, and nothing of {}.",
             stated.join(", "),
             unsaid.join(" and ")
         ),
@@ -155,7 +155,7 @@ pub(super) fn print_loads(
 ) -> io::Result<()> {
     writeln!(
         to,
-        "Shown: load/capacity, and the part in use with the Pod there.\n"
+        "Shown: load/capacity, and the share in use with the Pod.\n"
     )?;
     writeln!(to, "{}\n", fit_to_width(&loads(explanation, style)))?;
     print_foreseen(explanation, to)?;
@@ -187,7 +187,7 @@ fn foreseen(node: &str, resource: Resource, term: &ResourceExplanation) -> Optio
     let (foreseen, seconds) = term.foreseen.zip(term.horizon_seconds)?;
     let text = |amount| resource.with_unit(Amount::new(amount));
     Some(format!(
-        "{node}: {} of {} now, {} foreseen within {} min",
+        "{node}: {} of {} now, {} forecast within {} min",
         text(term.load),
         resource.noun(),
         text(foreseen),
@@ -204,13 +204,13 @@ fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> 
     if terms().any(|term| !term.fits) {
         writeln!(
             to,
-            "!  too much: the resource leaves the node no headroom for the Pod"
+            "!  too much: the node has no headroom of this resource for the Pod"
         )?;
     }
     if explanation.nodes.iter().any(|node| node.estimated) {
         writeln!(
             to,
-            "~  not measured lately: the load is what the node's Pods ask for"
+            "~  no fresh measurement: the load is the sum of the requests of the node's Pods"
         )?;
     }
     let mut resources = explanation
@@ -220,7 +220,7 @@ fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> 
     if resources.any(|(resource, term)| term.capacity.is_some() && is_unknown(resource, term)) {
         writeln!(
             to,
-            "?  not measured, and demanded by no Pod there: nobody knows what is used of it"
+            "?  not measured, and requested by no Pod there: the use is unknown"
         )?;
     }
     if terms().any(|term| term.capacity.is_none() && !term.pressed) {
@@ -241,22 +241,24 @@ pub(super) fn print_scores(
     let passing = explanation.nodes.iter().filter(|node| node.total.is_some());
     writeln!(
         to,
-        "Balance over the {} that pass: 10 uses them most evenly, 0 least ({}).\n",
+        "Balance over the {} that pass: 10 is the most even use, 0 the least even ({}).\n",
         passing.count(),
         explanation.normalization
     )?;
     writeln!(to, "{}\n", fit_to_width(&scores(explanation, best, style)))?;
     let total = if explanation.normalization == Normalization::Joint.as_str() {
-        "Total grades the weighted variance of all five at once, so that small differences in one\n\
-         of them are not blown up to the full scale; it is not the mean of the other grades."
+        "Total grades the weighted variance of all five resources at once, so that a small\n\
+         difference in one does not fill the whole scale; it is not the mean of the other\n\
+         grades."
     } else {
         "Total is the weighted mean of the other grades."
     };
     writeln!(
         to,
-        "{total}\nSent is what kube-scheduler gets. Sum is that times 50 and what its own plugins give by\n\
-         requests, by a model of two of them; taints, affinity and topology are taken to be the same\n\
-         everywhere.\n"
+        "{total}\n\
+         Sent is the score that kube-scheduler gets. Sum is 50 times that, plus the scores of\n\
+         two of its own plugins by requests, as a model computes them; taints, affinity and\n\
+         topology count as equal on all nodes.\n"
     )?;
     writeln!(
         to,
@@ -350,9 +352,9 @@ pub(super) fn print_terms(
     writeln!(to, "{}\n", fit_to_width(&table))?;
     writeln!(
         to,
-        "Load is measured + coming − gone; where nothing fresh is measured, the larger of the last\n\
-         measurement and of what the node's Pods demand. D is in points. May come is the demand of\n\
-         Pods that are counted elsewhere and whose node is not known yet."
+        "Load is measured + coming − gone; without a fresh measurement it is the larger of the\n\
+         last measurement and the demand of the node's Pods. D is in points. May come is the\n\
+         demand of Pods that count on another node and are not bound yet."
     )
 }
 
@@ -403,7 +405,7 @@ mod tests {
         assert_eq!(told(None), None);
         let line = told(Some(13_200)).unwrap();
         assert!(line.starts_with("node-07: 9"), "{line}");
-        assert!(line.ends_with("foreseen within 10 min"), "{line}");
+        assert!(line.ends_with("forecast within 10 min"), "{line}");
         assert!(line.contains("13"), "{line}");
         let long = foreseen(
             &"n".repeat(40),

@@ -35,7 +35,7 @@ Examples:
   evenkeel forecast replicas shop.traffic traffic.csv --target 60 --min 2 --max 60
   evenkeel forecast record 'sum(rate(http_requests_total[2m]))' --prometheus http://127.0.0.1:9090 -o load.csv
 
-`evenkeel forecast plot --help`, and the same of the others, say more.";
+`evenkeel forecast COMMAND --help` describes each command.";
 
 /// Show what scaling ahead of a load does, and how good its forecasts are
 #[derive(Debug, clap::Args)]

@@ -21,11 +21,12 @@ Examples:
   evenkeel install --with cert-manager --with prometheus-operator > evenkeel.yaml
   evenkeel install --with second-scheduler --scheduler-image registry.k8s.io/kube-scheduler:v1.34.2
 
-The objects are those of kubectl apply -k deploy/, of its overlays, and of the Helm chart. Give the same options at each
-upgrade; evenkeel upgrade --check with them shows what will change.
+The objects are the same as those of kubectl apply -k deploy/, of its overlays, and of the Helm
+chart. Give the same options at each upgrade; evenkeel upgrade --check with these options shows
+what will change.
 
-The configuration is checked before anything is printed. Exit codes: 0 printed; 2 the call or the configuration is
-wrong.";
+The configuration is checked before anything is printed. Exit codes: 0 printed; 2 the command line
+or the configuration is wrong.";
 
 /// Print the manifests of an installation, for kubectl apply
 #[derive(Debug, clap::Args)]
@@ -62,7 +63,8 @@ pub(super) struct ManifestArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     replicas: Option<u32>,
 
-    /// A TCP port that the service may call, beside 443, 6443, 9090 and 10250; may be repeated
+    /// Another TCP port that the service may call, in addition to 443, 6443, 9090 and 10250; may be
+    /// repeated
     #[arg(long = "egress-port", value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     egress_ports: Vec<u16>,
 
@@ -187,7 +189,7 @@ impl ManifestArgs {
 /// The refusal of a field that a component sets otherwise.
 fn set_by_component(field: &str) -> Failure {
     Failure::call(format_args!(
-        "{field} is set by a component of --with, as a variable of the Deployment, which wins over the file"
+        "{field} is set by a component of --with, as a variable of the Deployment, which overrides the file"
     ))
 }
 
@@ -215,7 +217,8 @@ fn check_namespace(name: &str) -> Result<(), Failure> {
     }
     if name == "default" || name.starts_with("kube-") {
         return Err(Failure::call(format_args!(
-            "--namespace: {name} belongs to the cluster; accepted: a namespace for Evenkeel alone, such as {NAMESPACE}"
+            "--namespace: {name} is a namespace of the cluster itself; accepted: a namespace for \
+             Evenkeel alone, such as {NAMESPACE}"
         )));
     }
     Ok(())
@@ -268,8 +271,9 @@ fn warn_of_port(config: &Config, objects: &[Value]) {
         .is_some_and(|rules| rules.iter().any(opens));
     if !is_open {
         output::warn(&format!(
-            "metrics.prometheus.url names port {port}, and the NetworkPolicy lets TCP to 443, 6443, 9090 and 10250 out; \
-             if the Pods of Prometheus listen on another port, add --egress-port with it"
+            "metrics.prometheus.url names port {port}, and the NetworkPolicy allows egress to TCP \
+             443, 6443, 9090 and 10250 only; if the Pods of Prometheus listen on another port, add \
+             that port with --egress-port"
         ));
     }
 }

@@ -11,10 +11,10 @@ Examples:
   evenkeel jobs --kubeconfig ~/.kube/config --namespace evenkeel-system \\
     --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
 
-Makes the CronJobs of external algorithms from the templates in autoscalers and portraits, and writes what
-they leave into the status of their portraits. It runs until it is told to end, beside `evenkeel serve`, with
-the same configuration. A job is made only from a template that its autoscaler, or the author of its portrait,
-has written.";
+Creates the CronJobs of external algorithms from the templates in autoscalers and portraits, and
+writes their results into the status of the portraits. It runs until it is stopped, next to
+`evenkeel serve` and with the same configuration. It uses only templates that the autoscaler
+contains, or that the author of the portrait has written.";
 
 /// Run the jobs of external algorithms
 #[derive(Debug, clap::Args)]

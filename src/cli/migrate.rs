@@ -20,14 +20,16 @@ Examples:
   evenkeel migrate -f examples/ihpa/kapacity-predictive.yaml
   kubectl get scaledobjects -A -o yaml | evenkeel migrate -f -
 
-Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun and the cron triggers of KEDA's
-ScaledObjects to CronHPAs, and Kapacity's IntelligentHorizontalPodAutoscalers and HorizontalPortraits to
-the kinds of the same names. What is done otherwise stands above each in a comment. An object of which a
-part cannot be carried over is not converted; the others are, and standard error lists the rest. Objects of
-other kinds, and ScaledObjects without cron triggers, are passed over with a warning. Evenkeel looks at the results in namespaces that have opted in:
-kubectl annotate namespace NAME evenkeel.dev/enabled=true.
+Converts CronHPAs of Volcengine, CronHorizontalPodAutoscalers of Aliyun and the cron triggers of
+KEDA's ScaledObjects to CronHPAs, and Kapacity's IntelligentHorizontalPodAutoscalers and
+HorizontalPortraits to the kinds of the same names. A comment above each object lists what works
+differently. An object is not converted if a part of it cannot be; standard error lists such
+objects. Objects of other kinds, and ScaledObjects without cron triggers, are skipped with a
+warning. Evenkeel acts on the results in opted-in namespaces only: kubectl annotate namespace NAME
+evenkeel.dev/enabled=true.
 
-Exit codes: 0 all converted; 1 some were not; 2 the call or the file is wrong, or nothing was converted.";
+Exit codes: 0 all converted; 1 some were not; 2 the command line or the file is wrong, or nothing
+was converted.";
 
 /// Convert manifests of other products to Evenkeel's
 #[derive(Debug, clap::Args)]
@@ -37,11 +39,11 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
 
-    /// The zone in which schedules were read that name none: that of the other product's controller
+    /// The time zone of schedules that name none: the zone of the other product's controller
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
 
-    /// Format of the result; a table is YAML
+    /// Output format; table prints YAML
     #[arg(long, short, value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
     output: Format,
 }
@@ -106,7 +108,7 @@ fn convert(documents: &[Value], circumstances: &Circumstances<'_>) -> Conversion
         match migrate(document, circumstances) {
             None => {
                 let why = passed_over(document);
-                output::warn(&format!("{named} is passed over: {why}"));
+                output::warn(&format!("{named} is skipped: {why}"));
             }
             Some(Err(error)) => all.refused.push(format!("{named}: {error}")),
             Some(Ok(migrated)) => {
@@ -114,7 +116,8 @@ fn convert(documents: &[Value], circumstances: &Circumstances<'_>) -> Conversion
                 if made.insert(name.clone()) {
                     all.converted.push(migrated);
                 } else {
-                    let twice = "is what another object of the file has become; give one of them another name";
+                    let twice = "is also the name of another converted object of the file; rename \
+                        one of them";
                     all.refused.push(format!("{named}: {name} {twice}"));
                 }
             }

@@ -23,7 +23,7 @@ pub(super) enum Format {
     Table,
     /// JSON for programs
     Json,
-    /// YAML for programs, and for people who read it
+    /// YAML for programs and people
     Yaml,
 }
 

@@ -22,15 +22,16 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The Prometheus that is asked.
 #[derive(Debug, clap::Args)]
 pub(super) struct PrometheusArgs {
-    /// Address of Prometheus, over metrics.prometheus.url of the configuration
+    /// Address of Prometheus; overrides metrics.prometheus.url of the configuration
     #[arg(long, value_name = "URL")]
     prometheus: Option<String>,
 
-    /// A file with the bearer token for Prometheus, over metrics.prometheus.bearerTokenFile
+    /// A file with the bearer token for Prometheus; overrides metrics.prometheus.bearerTokenFile
     #[arg(long, value_name = "FILE")]
     bearer_token_file: Option<String>,
 
-    /// A PEM file with the authorities that Prometheus is trusted by, over metrics.prometheus.caFile
+    /// A PEM file with the authority of Prometheus' certificate; overrides
+    /// metrics.prometheus.caFile
     #[arg(long, value_name = "FILE")]
     ca_file: Option<String>,
 
@@ -72,8 +73,8 @@ pub(super) fn source(config: &Config) -> Result<(PrometheusSource, String), Fail
             Ok((PrometheusSource::new((**settings).clone()), address))
         }
         _ => Err(Failure::call(
-            "metrics.source of the configuration is not prometheus, and only a Prometheus knows the past: \
-             name one with --prometheus URL",
+            "metrics.source of the configuration is not prometheus, and the history comes from \
+             Prometheus only: name one with --prometheus URL",
         )),
     }
 }
@@ -88,12 +89,12 @@ pub(super) async fn now(source: &PrometheusSource) -> Timestamp {
 pub(super) fn unreachable(url: &str, error: &MetricsError) -> Failure {
     let hint = match error {
         MetricsError::Connect(_) | MetricsError::Timeout => {
-            "; from outside of the cluster: kubectl -n monitoring port-forward svc/prometheus-operated 9090, \
-             and --prometheus http://127.0.0.1:9090"
+            "; from outside the cluster: kubectl -n monitoring port-forward \
+             svc/prometheus-operated 9090, and --prometheus http://127.0.0.1:9090"
         }
         MetricsError::Unauthorized { .. } => "; see --bearer-token-file",
         MetricsError::NotServed { .. } | MetricsError::Malformed { .. } => {
-            "; the address is to be that of a Prometheus, up to the /api/v1 of its API"
+            "; the address must be that of a Prometheus, without the /api/v1 of its API"
         }
         _ => "",
     };

@@ -28,30 +28,31 @@ Examples:
 Verdicts and scores are those that kube-scheduler would get. In JSON and YAML cpu is in millicores,
 memory and disk in bytes, networkIo and diskIo in bytes per second.";
 
-/// Show where a Pod may go and where it is best, with every figure that decides it
+/// Show which nodes a Pod may go to and which is best, with all scores
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Manifests of Pods or of what makes them, such as Deployments; `-` reads standard input
+    /// Manifests of Pods or workloads, such as Deployments; `-` reads standard input
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
 
-    /// The cluster: a ClusterSnapshot
+    /// A file with the cluster, a ClusterSnapshot
     #[arg(long, value_name = "FILE")]
     cluster: PathBuf,
 
-    /// The namespace of Pods that name none
+    /// The namespace of Pods whose manifest names none
     #[arg(long, short, value_name = "NAME", default_value = "default")]
     namespace: String,
 
-    /// Way from five spreads to one score: joint or per-resource [scheduling.normalization]
+    /// How the spreads of the five resources become one score: joint or per-resource
+    /// [scheduling.normalization]
     #[arg(long, value_name = "MODE")]
     normalization: Option<String>,
 
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// Format of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }

@@ -6,7 +6,7 @@ use super::output::{self, Failure, Format, Report, Style};
 use super::settings::{ConfigArgs, ConnectionArgs};
 use crate::config::{Config, File, Override};
 
-/// Run the service: admission webhook, scheduler extender and the loops around both
+/// Run the service: admission webhook, scheduler extender and controllers
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(super) struct Args {
@@ -14,7 +14,7 @@ pub(super) struct Args {
     #[arg(long)]
     check: bool,
 
-    /// Format in which `--check` prints the configuration; the table is YAML
+    /// Output format of `--check`; table prints YAML
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 
@@ -32,8 +32,8 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Fields of the configuration")]
 struct FieldArgs {
-    /// `disabled` decides, answers and reports, and leaves everything as it stands; `restore` puts all
-    /// bounds back first [writes]
+    /// `disabled` decides, answers and reports, but writes nothing; `restore` puts all bounds back
+    /// first [writes]
     #[arg(long, value_name = "enabled|disabled|restore")]
     writes: Option<String>,
 
@@ -49,7 +49,7 @@ struct FieldArgs {
     #[arg(long, value_name = "ADDRESS")]
     dashboard: Option<String>,
 
-    /// The largest load / capacity after placement [scheduling.headroom]
+    /// The highest load / capacity of a node after a placement [scheduling.headroom]
     #[arg(long, value_name = "RATIO")]
     headroom: Option<String>,
 
@@ -73,7 +73,7 @@ struct FieldArgs {
 const EXAMPLES: &str = "\
 Examples:
   evenkeel serve --config /etc/evenkeel/config.yaml
-  evenkeel serve --config config.yaml --check          print what would be in force
+  evenkeel serve --config config.yaml --check          print the effective configuration
   evenkeel serve --kubeconfig ~/.kube/config --namespace evenkeel-system --writes disabled
   evenkeel serve --set scheduling.profiles.batch='{weights: {cpu: 1, memory: 0, networkIo: 0, diskIo: 0, disk: 0}}'";
 
@@ -81,10 +81,13 @@ fn long_help() -> String {
     use std::fmt::Write as _;
 
     let mut help = format!(
-        "{EXAMPLES}\n\n\
-         Flags win over the environment, that wins over the file, and that over the defaults.\n\
-         `writes` is read again when the file changes; all other fields need a restart.\n\n\
-         Environment variables, one for each field:\n"
+        "{EXAMPLES}\n\
+         \n\
+         Flags override the environment, which overrides the file, which overrides the defaults.\n\
+         `writes` is read again when the file changes; all other fields need a restart.\n\
+         \n\
+         Environment variables, one for each field:\n\
+         "
     );
     for (variable, path) in Config::variables() {
         // Writing to a text cannot fail.

@@ -83,9 +83,7 @@ impl<'a> ServiceApi<'a> {
             )));
         }
         serde_json::from_slice(&body).map_err(|error| {
-            Failure::work(format_args!(
-                "{url} answers what is not understood: {error}"
-            ))
+            Failure::work(format_args!("the answer of {url} cannot be read: {error}"))
         })
     }
 

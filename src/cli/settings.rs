@@ -12,7 +12,7 @@ pub(super) struct ConfigArgs {
     #[arg(long, short, value_name = "FILE", env = "EVENKEEL_CONFIG")]
     config: Option<PathBuf>,
 
-    /// Sets one field, over the environment and the file; may be repeated
+    /// Set one field; overrides the environment and the file; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = parse_assignment)]
     assignments: Vec<(String, String)>,
 }
@@ -20,11 +20,11 @@ pub(super) struct ConfigArgs {
 /// The way to the API server of a process that runs in the cluster, or beside it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ConnectionArgs {
-    /// Reach the cluster by this file instead of the Pod's service account or ~/.kube/config
+    /// Use this kubeconfig instead of the Pod's service account or ~/.kube/config
     #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig, instead of its current one
+    /// Use this context of the kubeconfig instead of its current one
     #[arg(long, value_name = "NAME", env = "EVENKEEL_CONTEXT")]
     context: Option<String>,
 

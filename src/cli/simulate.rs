@@ -39,44 +39,46 @@ Examples:
   evenkeel simulate --scenario nodes.yaml --simkube trace.mp --load-factor 0.6
   evenkeel simulate --scenario examples/scenarios/simulate/portraits.yaml --frontier --seeds 5 -o table -o ways.svg
 
-A scenario is a file as `evenkeel dev` reads it (examples/README.md names the fields), with a section for
-this command, of which every field may be left out (`dev` reads metrics.interval and metrics.window):
+A scenario is a file as for `evenkeel dev` (examples/README.md names the fields), with a section
+for this command. Every field of the section is optional (`dev` reads metrics.interval and
+metrics.window):
 
   simulation:
     duration: 30m          how long it runs
-    countFrom: 0s          from when on figures are counted
-    apart: 0s              time between two replicas that a workload begins with
+    countFrom: 0s          figures count from this time on
+    apart: 0s              time between the first replicas of a workload
     metrics:
-      interval: 15s        distance of two scrapes; loads are computed then, too
-      window: 60s          span of rates
+      interval: 15s        time between two scrapes; loads are computed then, too
+      window: 60s          window of rates
       delay: 5s            from a scrape until schedulers see it; less than the interval
     scheduler:
       decision: 5ms        time that kube-scheduler takes for one Pod
-      notice: 2ms          from there until an extender has the notice of the choice
-      binding: 50ms        from the decision until the kubelet has it and watches tell
-      retry: 10s           pause of a Pod that was refused
+      notice: 2ms          from the decision until the extender is notified of it
+      binding: 50ms        from the decision until the kubelet and watches see the binding
+      retry: 10s           pause before a refused Pod is tried again
       percentageOfNodesToScore: 100
-    source: where the scenario is from
-    reported: [what came out there]
-    assumed: [what the source is silent about]
+    source: where the scenario comes from
+    reported: [results that the source reports]
+    assumed: [what the source does not say]
 
-Workloads with `traffic` and `scale.cpu` have as many replicas as their HPA would give them, the same for all
-policies, or those that the providers of `scale.portraitProviders` ask for; `past` of the scenario is what teaches
-forecasts. Response times are of a model: each ready replica
-is a queue that serves perReplica requests a second. Spread is the standard deviation of the nodes' utilisation, its mean over time, in points of a
-percent; peak the highest utilisation of any node. With several seeds each figure is a mean, and after ±
-stands half of its 95 % confidence interval by Student's distribution. The same seeds give the same output.";
+Workloads with `traffic` and `scale.cpu` have as many replicas as their HPA would set, the same
+for all policies, or those that the providers of `scale.portraitProviders` ask for. Forecasts
+learn from `past` of the scenario. Response times come from a model: each ready replica is a queue
+that serves perReplica requests a second. Spread is the standard deviation of the nodes'
+utilisation in percentage points, as a mean over time; peak is the highest utilisation of any
+node. With several seeds, each figure is a mean ± half of its 95 % confidence interval by
+Student's distribution. The same seeds give the same output.";
 
-/// Compare policies of placement on a scenario, in virtual time and over many seeds
+/// Compare placement policies on a scenario, in virtual time and over many seeds
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Nodes, workloads and what is simulated of them; `-` reads standard input [default: the scenario of
-    /// `evenkeel dev`]
+    /// A file with nodes, workloads and what to simulate; `-` reads standard input [default: the
+    /// scenario of `evenkeel dev`]
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// A trace of SimKube (version 2), whose objects take the place of the scenario's workloads
+    /// A trace of SimKube (version 2), whose objects replace the scenario's workloads
     #[arg(long, value_name = "FILE")]
     simkube: Option<PathBuf>,
 
@@ -89,7 +91,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     policy: Vec<PolicyName>,
 
-    /// Number of runs of each policy, each with noise, order and ties of its own
+    /// Number of runs of each policy, each with its own noise, order and ties
     #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
 
@@ -97,8 +99,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     first_seed: u64,
 
-    /// Ways of scaling to compare: hpa, tes (floors by triple exponential smoothing with fixed factors), ds-hpa,
-    /// auto (as Evenkeel is shipped), portraits (those of the scenario); placement is compared under each
+    /// Scaling methods to compare: hpa, tes (floors by triple exponential smoothing with fixed
+    /// factors), ds-hpa, auto (Evenkeel's default), portraits (those of the scenario); placement is
+    /// compared under each
     #[arg(
         long,
         value_name = "NAME",
@@ -107,16 +110,16 @@ pub(super) struct Args {
     )]
     scaling: Vec<Scaling>,
 
-    /// Compare ways of scaling and place nothing: the portraits of the scenario, each kind alone and several
-    /// together, beside the plain HPA at its own target and at lower ones
+    /// Compare scaling methods without placement: the portraits of the scenario, each kind alone
+    /// and several together, and the plain HPA at its own target and at lower ones
     #[arg(long, conflicts_with_all = ["policy", "simkube", "scaling"])]
     frontier: bool,
 
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg (svg alone draws to
-    /// standard output); may be repeated
+    /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
+    /// prints the picture); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 }

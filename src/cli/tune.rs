@@ -19,7 +19,7 @@ Examples:
     --step 20s --turn 20s -o curve.svg
   evenkeel tune revert -n shop                                          put back what was resized";
 
-/// Recommend requests and limits by use, compare ways of tuning them, put resizes back
+/// Recommend requests and limits from use, compare tuning methods, revert resizes
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(super) struct Args {

@@ -21,40 +21,39 @@ use evenkeel_clock as clock;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel uninstall --check                     what is left of Evenkeel; exit code 1 if anything is
-  kubectl delete apiservice v1beta1.external.metrics.k8s.io    where it leads to Evenkeel
+  kubectl delete apiservice v1beta1.external.metrics.k8s.io    if it points to Evenkeel
   kubectl -n evenkeel-system scale deploy/evenkeel --replicas=0
-  evenkeel uninstall                             put bounds back, take annotations and labels away
+  evenkeel uninstall                             put bounds back, remove annotations and labels
   kubectl delete -k deploy/
-  evenkeel uninstall --expired                   put back bounds that no Evenkeel has renewed for an hour
+  evenkeel uninstall --expired                   put back bounds that no replica has renewed for an hour
 
-What it takes back:
+What it undoes:
   - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return, with
     later edits of yours
-  - a workload that mode direct put to sleep gets one replica
-  - taints of overloaded nodes, costs of deletion, annotations and labels that Evenkeel wrote
-  - Pods that Evenkeel resized get the resources that they were made with
+  - a workload that mode direct scaled to zero gets one replica
+  - taints of overloaded nodes, Pod deletion costs, annotations and labels that Evenkeel wrote
+  - Pods that Evenkeel resized get their original resources back
 
 What stays:
   - annotations that you wrote, such as evenkeel.dev/enabled; they are listed
   - what admission wrote on Pods, until they are replaced; nothing reads it
-  - objects with a record that Evenkeel did not write, or that makes no sense; they are named
+  - objects with a record that Evenkeel did not write or that is invalid; they are listed
 
 It refuses to run:
   - while a leader holds the Lease, because the leader would write again: scale the Deployment to 0.
     Under `writes: disabled` and `writes: restore` the leader writes nothing new, and --force is safe
   - if -n names a namespace without a Lease, or another one than the webhook configuration does
 
-If `kubectl delete` comes first, the replicas take everything back before their rights go. If no
-replica runs any more, the deletion waits for this command, then with --force.
+If you run `kubectl delete` first, the replicas undo everything before they lose their rights. If no
+replica runs any more, the deletion waits until you run this command with --force.
 
-Custom resources are those of scaling.kinds, from the file of --config, else from the ConfigMap
-evenkeel: run uninstall before you delete it. Before you remove a kind from scaling.kinds, set
-evenkeel.dev/scaling: off on its objects.
+The kinds of custom resources come from scaling.kinds in the file of --config, otherwise in the
+ConfigMap evenkeel: run uninstall before you delete it. Before you remove a kind from scaling.kinds,
+set evenkeel.dev/scaling: off on its objects.
 
---expired is what the CronJob evenkeel-restore runs. It puts back only bounds with a record of
-Evenkeel's that has expired by the API server's clock, even beside a leader, and writes nothing under
-`writes: disabled`. It removes taints and costs of deletion once no leader has renewed the Lease for
-an hour.
+The CronJob evenkeel-restore runs with --expired. It puts back only bounds whose record has expired
+by the API server's clock, even while a leader runs, and writes nothing under `writes: disabled`. It
+removes taints and Pod deletion costs if no leader has renewed the Lease for an hour.
 
 Exit codes:
   0  nothing is left for it to do (with --check: nothing is left at all)
@@ -64,19 +63,19 @@ Exit codes:
 /// What is not looked at where the configuration cannot be read.
 const BLIND: &str = "custom resources of scaling.kinds";
 
-/// Take back what Evenkeel wrote on other objects, bring Pods back into traffic, and show what is left
+/// Undo what Evenkeel wrote on other objects, bring Pods back into traffic, and show what is left
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only look: list everything that is left, and change nothing
+    /// Only list everything that is left, and change nothing
     #[arg(long)]
     check: bool,
 
-    /// Write even while a leader holds the Lease, or where none can be seen
+    /// Write even while a leader holds the Lease, or if none can be found
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
-    /// Only put back bounds, and Pods taken out of traffic, that no Evenkeel has renewed for an hour
+    /// Only put back bounds, and Pods out of traffic, that no replica has renewed for an hour
     #[arg(long, conflicts_with_all = ["check", "force"])]
     expired: bool,
 
@@ -86,7 +85,7 @@ pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// Format of the findings
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -152,7 +151,7 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
     let (writes, refused) = switch(client, args).await?;
     if let Some(error) = refused {
         output::warn(&format!(
-            "{error}; this needs of the configuration only whether writes are disabled, and goes on"
+            "{error}; this command only needs to know whether writes are disabled, and continues"
         ));
     }
     let inventory = if writes == Writes::Disabled {
@@ -204,9 +203,9 @@ async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigEr
         }
         None if sources.names("writes") => Ok(Config::switch(&sources)),
         None => Err(Failure::call(format_args!(
-            "the ConfigMap {namespace}/{CONFIGURATION_MAP}, which says whether writes are disabled, \
-             is not there or has no {CONFIGURATION_FILE}: look whether -n names the namespace that \
-             Evenkeel runs in, or give --config FILE or --set writes=enabled"
+            "the ConfigMap {namespace}/{CONFIGURATION_MAP}, which says whether writes are \
+             disabled, does not exist or has no {CONFIGURATION_FILE}: check that -n names the \
+             namespace that Evenkeel runs in, or give --config FILE or --set writes=enabled"
         ))),
     }
 }
@@ -268,7 +267,7 @@ async fn release(client: &Client, args: &Args, is_done: bool) {
         let released = uninstall::release(client, &args.cluster.namespace).await;
         released.err().map(|error| error.to_string())
     } else {
-        Some("not everything is taken back".to_owned())
+        Some("not everything is undone".to_owned())
     };
     if let Some(why) = why {
         let finalizer = uninstall::FINALIZER;
@@ -284,7 +283,7 @@ async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result
     if args.force {
         if let Ok(Some(misplaced)) = found {
             output::warn(&format!(
-                "{misplaced}; a leader that is elsewhere will write anew what is taken back now"
+                "{misplaced}; a leader in another namespace will write again what is undone now"
             ));
         }
         return Ok(());
@@ -296,11 +295,12 @@ async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result
         None => return Ok(()),
         Some(Misplaced::Elsewhere { registered }) => Failure::work(format_args!(
             "the webhook configuration names the namespace {registered}, whose leader would write \
-             anew what is taken back: evenkeel uninstall -n {registered} (--force writes all the same)"
+             again what is undone: evenkeel uninstall -n {registered} (--force writes all the \
+             same)"
         )),
         Some(misplaced @ Misplaced::NoLease { .. }) => Failure::work(format_args!(
-            "{misplaced}, so that nobody can tell whether one lives: name the namespace that \
-             Evenkeel runs in by -n; where its objects are deleted already, use --force"
+            "{misplaced}, so it is unknown whether a leader runs: name the namespace that Evenkeel \
+             runs in with -n; if its objects are already deleted, use --force"
         )),
     })
 }
@@ -312,7 +312,7 @@ async fn mind_leader(args: &Args, election: &Election) -> Result<(), Failure> {
     if args.force {
         if let Ok(Some(leader)) = leader {
             output::warn(&format!(
-                "{leader} leads and will write anew what is taken back now, until it is stopped"
+                "{leader} leads and will write again what is undone now, until it is stopped"
             ));
         }
         return Ok(());
@@ -322,9 +322,9 @@ async fn mind_leader(args: &Args, election: &Election) -> Result<(), Failure> {
         .map_err(Failure::Work)?;
     let Some(leader) = leader else { return Ok(()) };
     Err(Failure::work(format_args!(
-        "{leader} leads and would write anew what is taken back; stop it first: \
-         kubectl -n {namespace} scale deploy/evenkeel --replicas=0 \
-         (--force writes all the same, as is right under `writes: disabled`)"
+        "{leader} leads and would write again what is undone; stop it first: kubectl -n \
+         {namespace} scale deploy/evenkeel --replicas=0 (--force writes all the same, which is \
+         safe under `writes: disabled`)"
     )))
 }
 

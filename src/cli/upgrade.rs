@@ -23,12 +23,12 @@ Examples:
   evenkeel upgrade --check -o json | jq '.objects[] | select(.change != \"unchanged\")'
 
 Give the options that you give to evenkeel install. It reads the objects from the cluster and compares the fields that
-the manifests set; it changes nothing. kubectl apply deletes nothing: delete what is no longer shipped yourself.
+the manifests set; it changes nothing. kubectl apply deletes nothing: delete objects that are no longer shipped yourself.
 
 Exit codes:
   0  nothing would change
   1  something would change, or the cluster cannot be reached
-  2  the call or the configuration is wrong";
+  2  the command line or the configuration is wrong";
 
 /// The most fields of one object that a table names.
 const NAMED_FIELDS: usize = 3;
@@ -37,7 +37,7 @@ const NAMED_FIELDS: usize = 3;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only look: the one thing that this command does
+    /// Only compare, and change nothing; this command does nothing else
     #[arg(long, required = true)]
     check: bool,
 

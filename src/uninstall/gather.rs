@@ -23,7 +23,8 @@ use evenkeel_kubernetes::shallow_object::ShallowObject;
 /// make up any.
 const MOST_NAMES: usize = 64;
 /// What follows for a kind whose objects are there and cannot be scaled any more.
-const UNSCALED: &str = ": what was put to sleep or told on its objects before is not seen";
+const UNSCALED: &str =
+    ": workloads without replicas and status annotations of its objects are not found";
 
 /// Everything that is left in the cluster behind `client` of an installation in `namespace`, which scales
 /// these kinds of custom resources.

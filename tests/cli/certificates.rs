@@ -27,7 +27,7 @@ fn keys_are_for_their_owner_and_nothing_is_overwritten() {
         let mode = std::os::unix::fs::PermissionsExt::mode(&permissions);
         assert_eq!(mode & 0o077, others, "{file}");
     }
-    evenkeel(&["certs", "generate", "--dir", &dir]).is_refused(2, &["exists already"]);
+    evenkeel(&["certs", "generate", "--dir", &dir]).is_refused(2, &["already exists"]);
 }
 
 #[test]

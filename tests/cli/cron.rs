@@ -76,8 +76,8 @@ fn a_manifest_that_is_wrong_is_refused_with_its_place() {
         (
             "crons: [{schedule: '1 * * * *', targetSize: 1}]",
             [
-                "CronHPA \"a\": spec.crons[0].targetSize",
-                "is no field of it",
+                "CronHPA \"a\": it has no field spec.crons[0].targetSize",
+                "it has no field",
             ],
         ),
         (
@@ -372,9 +372,9 @@ fn what_cannot_be_converted_is_listed_and_the_rest_is_converted() {
             "3 of 6 objects not converted:",
             "ScaledObject \"shop/lost\": spec.holidays: is not known here and would be lost",
             "ScaledJob \"job\": kind: a ScaledJob starts Jobs",
-            "ScaledObject \"shop/first\": CronHPA \"shop/first\" is what another object",
-            "warning: Service \"shop/web\" is passed over: it is of a kind that is not converted",
-            "warning: ScaledObject \"shop/plain\" is passed over: it has no trigger of type cron",
+            "ScaledObject \"shop/first\": CronHPA \"shop/first\" is also the name of another",
+            "warning: Service \"shop/web\" is skipped: it is of a kind that is not converted",
+            "warning: ScaledObject \"shop/plain\" is skipped: it has no trigger of type cron",
         ],
     );
     let converted: Vec<Value> = serde_saphyr::from_multiple(&called.stdout).unwrap();

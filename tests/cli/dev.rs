@@ -312,7 +312,7 @@ fn wrong_calls_are_told_what_is_accepted() {
         (&["--set", "scaling.scaleIn=balance"], &["no such field"]),
         (
             &["--set", "metrics.prometheus.url=http://localhost"],
-            &["metrics.prometheus.url", "dev decides"],
+            &["metrics.prometheus.url", "dev sets"],
         ),
         (&["--scenario", "Cargo.toml"], &["Cargo.toml", "scenario"]),
     ] {

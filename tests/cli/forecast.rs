@@ -125,7 +125,7 @@ fn people_get_a_table_and_what_the_file_does_not_say() {
         "1 to 30 replicas, Pods ready after 40 s",
         "by auto (at the end",
         "samples are",
-        "taken as a line",
+        "is interpolated",
     ] {
         assert!(called.stdout.contains(part), "{part}: {}", called.stdout);
     }
@@ -175,7 +175,11 @@ fn what_is_wrong_with_a_call_or_a_file_is_named() {
         ),
         (&["--target", "0.6"], &hills, &["such as 60%"]),
         (&["-o", "load.pdf"], &hills, &["ends in .svg"]),
-        (&["-o", "load.png"], &hills, &["PNG is not drawn", ".svg"]),
+        (
+            &["-o", "load.png"],
+            &hills,
+            &["PNG is not supported", ".svg"],
+        ),
         (&["--time-zone", "Mars"], &hills, &["Europe/Berlin"]),
         (
             &["--url", "http://127.0.0.1:1"],

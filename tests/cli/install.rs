@@ -165,7 +165,8 @@ fn a_namespace_is_one_of_its_own_and_what_the_user_writes_keeps_its_words() {
         evenkeel(&["install", &flag]).is_refused(2, &["--namespace", "63"]);
     }
     for name in ["default", "kube-system"] {
-        evenkeel(&["install", "-n", name]).is_refused(2, &[name, "belongs to the cluster"]);
+        evenkeel(&["install", "-n", name])
+            .is_refused(2, &[name, "a namespace of the cluster itself"]);
     }
     let url = "metrics.prometheus.url=http://prometheus.evenkeel-system.svc:9090";
     let called = evenkeel(&["install", "-n", "evenkeel-system-2", "--set", url]);

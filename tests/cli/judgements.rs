@@ -17,7 +17,13 @@ fn ahp_prints_what_the_library_computes() {
     assert_eq!(report["accepted"], true);
     let table = evenkeel(&["ahp", "-m", "1 4; 1/4 1", "--names", "cpu,memory"]);
     assert_eq!(table.code, 0, "{}", table.stderr);
-    for part in ["memory", "1/4", "0.8000", "CR 0.0000", "agree well enough"] {
+    for part in [
+        "memory",
+        "1/4",
+        "0.8000",
+        "CR 0.0000",
+        "judgements are consistent",
+    ] {
         assert!(table.stdout.contains(part), "{part}: {}", table.stdout);
     }
     let piped = evenkeel_with_input(&["ahp", "-f", "-", "-o", "yaml"], "1, 4\n1/4, 1\n");

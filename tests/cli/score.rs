@@ -127,8 +127,8 @@ fn score_explains_itself_within_a_hundred_columns() {
     assert_eq!(called.code, 0, "{}", called.stderr);
     for part in [
         "Pod shop/edge-proxy: profile network",
-        "200 MB/s of network; it says nothing of disk I/O and disk",
-        "has to stay below 80%",
+        "200 MB/s of network, and nothing of disk I/O and disk",
+        "must stay below 80%",
         "992/1250 95%!",
         "no: network",
         "closed",

@@ -343,7 +343,7 @@ fn what_does_not_answer_is_told_with_what_mends_it() {
             &[
                 "HTTP 404",
                 "no such page",
-                "the address is to be that of a Prometheus",
+                "the address must be that of a Prometheus",
             ],
         );
         let shut = metrics_stand_in::start(|_| Reply::Answer(401, String::new())).await;
@@ -352,7 +352,10 @@ fn what_does_not_answer_is_told_with_what_mends_it() {
             .fails(1, &["HTTP 401", "--bearer-token-file"]);
         assess(&kubeconfig, &["--set", "metrics.source=none"])
             .await
-            .fails(2, &["only a Prometheus knows the past", "--prometheus URL"]);
+            .fails(
+                2,
+                &["the history comes from Prometheus only", "--prometheus URL"],
+            );
         assess(&kubeconfig, &["--days", "30"])
             .await
             .fails(2, &["--days", "7..=14"]);

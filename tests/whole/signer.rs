@@ -95,7 +95,8 @@ async fn what_makes_no_sense_is_refused(cluster: &Cluster) {
         let elsewhere = [command, &["-n", "default"]].concat();
         let (code, said) = refusal(cluster, &elsewhere).await;
         assert_eq!(code, Some(1), "{said}");
-        let sentence = "there is no Secret default/evenkeel-certificates, so no signer keeps keys";
+        let sentence =
+            "there is no Secret default/evenkeel-certificates, so the signer keeps no keys";
         assert!(said.contains(sentence), "{said}");
         assert!(!said.contains("ApiError"), "{said}");
     }
@@ -103,7 +104,7 @@ async fn what_makes_no_sense_is_refused(cluster: &Cluster) {
     assert_eq!(code, Some(2), "{said}");
     let (code, said) = refusal(cluster, &["rotate", "--finish"]).await;
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("no rotation goes on"), "{said}");
+    assert!(said.contains("no rotation is in progress"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

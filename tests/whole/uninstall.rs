@@ -351,7 +351,7 @@ fn everything_that_is_left_is_listed_and_nothing_is_changed() {
             "label evenkeel.dev/enabled",
             "taint team.example/evenkeel-overloaded=cpu:NoSchedule",
             "kubectl delete apiservice v1beta1.external.metrics.k8s.io v1alpha1.metrics.evenkeel.dev; \
-             kubectl delete -k FOLDER, that of your overlay with the components cert-manager, \
+             kubectl delete -k FOLDER, the folder of your overlay with the components cert-manager, \
              second-scheduler, external-metrics, metrics-provider",
         ] {
             assert!(text.contains(part), "{part}: {text}");
@@ -835,7 +835,7 @@ fn beside_a_living_leader_nothing_is_written_unless_forced() {
         let forced = evenkeel(server, &["--force"]).await;
         assert_eq!(forced.code, 0, "{}", forced.stderr);
         assert!(
-            forced.stderr.contains("leads and will write anew"),
+            forced.stderr.contains("leads and will write again"),
             "{}",
             forced.stderr
         );

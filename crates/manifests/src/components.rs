@@ -66,7 +66,7 @@ pub const COMPONENTS: [Component; 17] = [
     },
     Component {
         name: "scale-in-balance",
-        about: "Costs of deletion that keep nodes even when a workload scales in",
+        about: "Pod deletion costs that keep nodes even when a workload scales in",
     },
     Component {
         name: "replica-profiles",
@@ -90,6 +90,6 @@ pub const COMPONENTS: [Component; 17] = [
     },
     Component {
         name: "external-algorithms",
-        about: "Jobs of external algorithms that make portraits",
+        about: "Jobs of external algorithms that write portraits",
     },
 ];

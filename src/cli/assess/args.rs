@@ -20,30 +20,32 @@ Examples:
   evenkeel assess --config evenkeel.yaml --selector team=web -o json |
       jq '.targets[] | select(.verdict == \"worthEnabling\") | .name'
 
-It reads HPAs, the ScaledObjects, workloads and Pods behind them (a ScaledObject is assessed by the HPA
-that KEDA made of it), and asks Prometheus for the past of the
-load of each; it writes nothing, and nothing has to be installed. Each past is replayed with the HPA's own
-request, target, minReplicas and maxReplicas: by the plain HPA at its own target and at lower ones down to
-two thirds of it, which buy safety too, and with floors as Evenkeel would raise them. The last 30 % of the
-past are judged, and at most three days; what lies before teaches.
+It reads HPAs, ScaledObjects, workloads and Pods, and asks Prometheus for the history of each
+load. It writes nothing, and nothing has to be installed. A ScaledObject is assessed by the HPA
+that KEDA created for it. Each history is replayed with the HPA's own request, target, minReplicas
+and maxReplicas: by the plain HPA at its own target, by the plain HPA at lower targets (down to
+two thirds, which also buys safety), and with floors as Evenkeel would raise them. The last 30 %
+of the history are judged, and at most three days; earlier data are for learning.
 
-Floors are worth enabling where they leave less than nine tenths of the time under-provisioned (ready Pods
-carry more than 1.1 times the target) that the plain HPA leaves with as many replica-hours, no more time
-overloaded (more than they request), and are better in more half days than they are worse in. Where that
-is not so, the answer names the lower target of the plain HPA that is as safe, and its cost.
+Floors are worth enabling if three things hold, compared with the plain HPA at as many
+replica-hours: the time under-provisioned (ready Pods carry more than 1.1 times the target) is
+less than nine tenths, the time overloaded (more than they request) is no longer, and floors are
+better in more half days than they are worse. Otherwise the answer names the lower target of the
+plain HPA that is as safe, and its cost.
 
-Load by cpu is found by the names of the Pods, which Deployments and StatefulSets give them, in the series
-of cAdvisor; matchers, windows and queries are those of the configuration. A custom or external metric
-has no past that could be found by its name: name its load in evenkeel.dev/query, and allow that with
---set scaling.queries=any. A whole replay takes some seconds a load; of more than 40 loads less is
-replayed unless --depth says otherwise, and the answer says so.
+The cpu load is found in the series of cAdvisor by the names that Deployments and StatefulSets
+give their Pods. Matchers, windows and queries are those of the configuration. The history of a
+custom or external metric cannot be found by its name: name its load in evenkeel.dev/query, and
+allow that with --set scaling.queries=any. A whole replay takes some seconds for each load. For
+more than 40 loads, less is replayed unless --depth says otherwise; the answer says so.
 
 Rights: list on pods, horizontalpodautoscalers.autoscaling, deployments.apps, statefulsets.apps,
-replicasets.apps and, where KEDA is installed, scaledobjects.keda.sh. Exit codes: 0 done, whatever the
-verdicts; 1 cluster or Prometheus does not answer, or Prometheus has no series of any HPA; 2 the call or
-the configuration is wrong.";
+replicasets.apps and, if KEDA is installed, scaledobjects.keda.sh. Exit codes: 0 done, whatever
+the verdicts; 1 the cluster or Prometheus does not answer, or Prometheus has no series of any HPA;
+2 the command line or the configuration is wrong.";
 
-/// Tell for each HPA and ScaledObject of a cluster, from its past, whether scaling ahead of its load would pay
+/// Show for each HPA and ScaledObject, from its history, whether scaling ahead of its load would
+/// pay
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct Args {
@@ -58,25 +60,25 @@ pub(in crate::cli) struct Args {
     #[arg(long, short = 'l', value_name = "LABELS")]
     pub(super) selector: Option<String>,
 
-    /// Days of the past to look at, from 7 to 14; less where there is less
+    /// Days of history to read, from 7 to 14; less if Prometheus has less
     #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(u32).range(7..=14))]
     pub(super) days: u32,
 
-    /// Look at the past up to this time [default: now]
+    /// Read the history up to this time [default: now]
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     pub(super) until: Option<Timestamp>,
 
-    /// Time that a new Pod takes until it is ready, for HPAs whose Pods do not tell
+    /// Time until a new Pod is ready, for HPAs whose Pods do not show it
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(super) start_up: SignedDuration,
 
-    /// How much of each past is replayed [default: whole for up to 40 loads, shorter up to 120, then
-    /// shortest]
+    /// How much of each history is replayed [default: whole for up to 40 loads, shorter up to 120,
+    /// then shortest]
     #[arg(long, value_enum, value_name = "DEPTH")]
     pub(super) depth: Option<Depth>,
 
-    /// table, json or yaml for the numbers, or a page for people in a file that ends in .html (html
-    /// alone writes it to standard output); may be repeated
+    /// table, json or yaml for the numbers, or a file that ends in .html for a page (html alone
+    /// prints the page); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     pub(super) output: Vec<Output>,
 

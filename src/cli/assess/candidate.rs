@@ -110,18 +110,18 @@ impl Unfit {
     /// The reason in words.
     pub(super) fn told(&self) -> String {
         match self {
-            Self::Declined => "its annotations say evenkeel.dev/scaling: off".to_owned(),
+            Self::Declined => "its annotation is evenkeel.dev/scaling: off".to_owned(),
             Self::Problem(problem) => problem.to_string(),
             Self::NoPods => {
-                "it has no Pods now, whose requests its target is a share of".to_owned()
+                "it has no Pods now, and its target is a share of their requests".to_owned()
             }
             Self::NotForecast(signals) => format!(
-                "it scales by {signals}, of which each Pod holds an amount of its own: a floor on it would feed on \
-                 the Pods that it adds, so it is reacted to and not forecast"
+                "it scales by {signals}, which grows with each Pod: a floor would raise the load \
+                 that it is made from, so Evenkeel reacts to it and does not forecast it"
             ),
             Self::NoPast(why) => why.clone(),
             Self::NoAutoscaler => {
-                "KEDA has made no HPA of the ScaledObject, so that nothing scales by its load"
+                "KEDA has created no HPA for the ScaledObject, so nothing scales by its load"
                     .to_owned()
             }
             Self::OneCount(count) => {
@@ -130,7 +130,8 @@ impl Unfit {
                 )
             }
             Self::TooManyPods { needed, most } => format!(
-                "its largest load takes {needed} Pods at its target, and a replay counts {most} at most"
+                "its largest load needs {needed} Pods at its target, and a replay supports at most \
+                 {most}"
             ),
         }
     }
@@ -251,7 +252,7 @@ fn past(observed: &Observed, signal: &Signal, question: &Question) -> Result<Pas
             let named = pod_names::ending(target.object().kind(), target.name());
             named.ok_or_else(|| {
                 format!(
-                    "the names of Pods do not tell which of them belonged to {target}, a while ago"
+                    "the names of Pods do not show which of them belonged to {target} in the past"
                 )
             })?;
             Ok(PastQuestion::Workload(WorkloadName {
@@ -264,13 +265,13 @@ fn past(observed: &Observed, signal: &Signal, question: &Question) -> Result<Pas
                 Ok(PastQuestion::Query(Arc::clone(text)))
             }
             _ => Err(format!(
-                "the query for {} names Pods of today",
+                "the query for {} names today's Pods, not those of the past",
                 signal.label()
             )),
         },
         _ => Err(format!(
-            "Prometheus is not asked for the past of {}: under which name it is there cannot be known; name \
-             the load in evenkeel.dev/query",
+            "the history of {} is not read, because its name in Prometheus is unknown: name the \
+             load in evenkeel.dev/query",
             signal.label()
         )),
     }
@@ -285,7 +286,7 @@ fn notes(target: &Target, scaled: &ScaledSignal, problems: &[Problem]) -> Vec<St
     let others: Vec<_> = others.map(|one| one.signal.label()).collect();
     let others = (!others.is_empty()).then(|| {
         format!(
-            "{} is left out of the replay, which is of {} alone",
+            "{} is left out: the replay covers {} alone",
             others.join(" and "),
             scaled.signal.label()
         )

@@ -1,5 +1,5 @@
-//! How much of each past is replayed: the more HPAs there are, the less, so that an answer for hundreds of
-//! them comes within minutes.
+//! How much of each history is replayed: the more HPAs there are, the less, so that an answer for
+//! hundreds of them comes within minutes.
 
 use clap::ValueEnum;
 use jiff::SignedDuration;
@@ -17,7 +17,8 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 pub(super) enum Depth {
     /// The last three days, nine targets and five risks
     Whole,
-    /// The last day, five targets and three risks; trees are not fitted anew on what they were judged by
+    /// The last day, five targets and three risks; trees are not fitted again on the data that they
+    /// were judged by
     Shorter,
     /// The same with three targets and the default risk
     Shortest,
@@ -85,9 +86,10 @@ impl Depth {
         let word = if loads == 1 { "load" } else { "loads" };
         (self != Self::Whole).then(|| {
             format!(
-                "{loads} {word}: the last day of each is judged, at {targets} targets and {risks}, and floors there follow \
-                 trees that have not learnt from the two days before; with --depth whole \
-                 the last three days are, at 9 targets and 5 risks, which takes some seconds a load"
+                "{loads} {word}: only the last day of each is judged, at {targets} targets and \
+                 {risks}, with trees that have not learnt from the two days before; --depth whole \
+                 judges the last three days at 9 targets and 5 risks, and takes some seconds for \
+                 each load"
             )
         })
     }

@@ -155,8 +155,8 @@ impl Listing<'_> {
         match error {
             kube::Error::Api(status) if [401, 403].contains(&status.code) => {
                 Failure::work(format_args!(
-                    "the API server refuses to list {kind}: {}; it takes the right of `kubectl auth can-i \
-                     list {kind} {place}`",
+                    "the API server refuses to list {kind}: {}; you need the right that `kubectl \
+                     auth can-i list {kind} {place}` shows",
                     status.message
                 ))
             }

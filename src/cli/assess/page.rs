@@ -24,14 +24,13 @@ svg{max-width:100%;height:auto}section{margin-top:2.5em}a{color:#0072b2}\
 th,td{border-color:#3a3d40}.worthEnabling{color:#5fd3ae}.aside{color:#a8a8a8}a{color:#6fb7e9}\
 svg{filter:invert(.91) hue-rotate(180deg)}}";
 
-const READING: &str = "\
-Under-provisioned is the time in which the ready Pods carried more than 1.1 times the target, which the \
-HPA's tolerance allows; overloaded that in which they carried more than they request. At equal cost: the \
-seconds with floors as a share of those of the plain HPA whose lower target costs as many replica-hours \
-(under-provisioned / overloaded); below 1 is better. As safe at: the highest target at which the plain HPA \
-is under-provisioned for no longer than with floors. Half days: those in which floors were better at equal \
-cost, and worse, and the range of their shares. All of it is a replay of the past, in which each way of \
-scaling had the same load.";
+const READING: &str = "Under-provisioned: the ready Pods carried more than 1.1 times the target \
+(the HPA's tolerance). Overloaded: they carried more than they request. At equal cost: the seconds \
+with floors, as a share of those of a plain HPA whose lower target costs as many replica-hours \
+(under-provisioned / overloaded); below 1 is better. As safe at: the highest target at which the \
+plain HPA is under-provisioned for no longer than with floors. Half days: how many were better and \
+how many worse with floors at equal cost, and the range of the shares. Everything is a replay of \
+the past with the same load for each way of scaling.";
 
 /// A page that grows.
 struct Page(String);
@@ -75,8 +74,8 @@ fn saved(assessment: &Assessment) -> String {
     let hours = -summary.saved.replica_hours;
     let word = if hours < 0.0 { "fewer" } else { "more" };
     format!(
-        "On the judged days of those worth enabling, floors would have taken {:.0} s away from the time \
-         under-provisioned, for {:.1} replica-hours {word}.",
+        "On the judged days of the targets worth enabling, floors would have saved {:.0} s of \
+         under-provisioned time, for {:.1} replica-hours {word}.",
         summary.saved.under_provisioned_seconds,
         hours.abs()
     )

@@ -141,7 +141,7 @@ impl Pasts {
             Ok(Err(error)) if is_of_all(&error) => return Err(error),
             Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some(format!(
-                "all of it was not answered within {} minutes",
+                "there was no complete answer within {} minutes",
                 MOST_TIME.as_secs() / 60
             )),
         };

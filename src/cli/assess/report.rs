@@ -90,8 +90,9 @@ impl Assessment {
         let none = !known.is_empty() && known.iter().all(|days| *days <= 0.0);
         none.then(|| {
             Failure::work(format_args!(
-                "Prometheus at {} has no series of any of the {} loads: is it the one of this cluster, does it scrape \
-                 cAdvisor, and are metrics.prometheus.matchers and queries as there?",
+                "Prometheus at {} has no series of any of the {} loads: check that it belongs to \
+                 this cluster, that it scrapes cAdvisor, and that metrics.prometheus.matchers and \
+                 queries are those of the service",
                 self.prometheus,
                 known.len()
             ))

@@ -79,7 +79,8 @@ pub(super) fn because(outcome: &Outcome, past: Option<&LoadPast>) -> String {
 
 fn nothing_to_save(series: &Series) -> String {
     format!(
-        "the HPA as it is was under-provisioned for {} of the judged time: there is nothing to save",
+        "the HPA as it is was under-provisioned for only {} of the judged time: there is nothing \
+         to gain",
         share(series)
     )
 }
@@ -90,9 +91,9 @@ fn too_little(past: Option<&LoadPast>) -> String {
         Some(LoadPast {
             failed: Some(error),
             ..
-        }) => format!("Prometheus does not answer for its past: {error}"),
+        }) => format!("Prometheus does not return its history: {error}"),
         Some(past) if past.known > 0 => format!(
-            "{:.1} hours of its load are known, and {:.0} are needed",
+            "Prometheus has {:.1} hours of its load, and {:.0} are needed",
             hours(past.known),
             hours(LEAST_MINUTES)
         ),
@@ -130,7 +131,8 @@ fn told(series: &Series, worth: &Worth) -> String {
             difference(&today, &floors)
         ),
         WorthVerdict::Not(Against::PartsDisagree) => format!(
-            "the days disagree, floors were better in {} half days and worse in {}: {}",
+            "the result varies from day to day: floors were better in {} half days and worse in \
+             {}: {}",
             worth.agreement.better,
             worth.agreement.worse,
             difference(&today, &floors)
@@ -151,7 +153,7 @@ fn difference(today: &Cost, floors: &Cost) -> String {
 /// The lower target that is as safe as floors.
 fn rival(worth: &Worth, today: &Cost) -> String {
     worth.as_safe.map_or_else(
-        || "the plain HPA is as safe at no target down to two thirds of its own".to_owned(),
+        || "no target of the plain HPA down to two thirds of its own is as safe".to_owned(),
         |one| {
             format!(
                 "the plain HPA is as safe at a target of {}, for {} replica-hours",

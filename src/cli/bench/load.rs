@@ -35,13 +35,13 @@ pub(super) struct Target {
 /// Size of a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// Requests due in a second.
+    /// Requests per second.
     pub(super) rate: u32,
     /// Connections that share them, each with one request at a time.
     pub(super) connections: usize,
     /// Time in which requests fall due before any of them is counted.
     pub(super) warm_up: Duration,
-    /// Time in which requests fall due and are counted.
+    /// Time in which requests are sent and counted.
     pub(super) duration: Duration,
 }
 

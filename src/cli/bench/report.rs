@@ -98,17 +98,19 @@ impl Report for Measured {
         } = self;
         writeln!(
             to,
-            "POST {path} of {body_bytes} bytes, {due_per_second} due in a second over {connections} connections"
+            "POST {path} of {body_bytes} bytes, {due_per_second} per second over {connections} \
+             connections"
         )?;
         writeln!(
             to,
-            "{answered} answered, {answered_per_second:.0} in a second; {failed} failed"
+            "{answered} answered, {answered_per_second:.0} per second; {failed} failed"
         )?;
         if *unsent > 0 {
             writeln!(
                 to,
-                "{unsent} still waited for a connection at the end: the rate is more than can be answered.\n\
-                 Their latencies count as long as they had waited by then."
+                "{unsent} still waited for a connection at the end: the rate is higher than the \
+                 service can answer.\n\
+                 Their latencies count up to that time."
             )?;
         }
         writeln!(to)?;
@@ -129,7 +131,9 @@ impl Report for Measured {
         if let Some(each) = processor_microseconds {
             writeln!(
                 to,
-                "\nThe service took {each:.0} µs of a processor for each: {:.0} in a second on one core",
+                "\n\
+                 The service used {each:.0} µs of cpu for each request: {:.0} per second on one \
+                 core",
                 1e6 / each
             )?;
         }

@@ -27,16 +27,16 @@ const FILES: [&str; 6] = [
 
 /// Flags that name the place of the certificates.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Where the certificates are")]
+#[command(next_help_heading = "Source of the certificates")]
 pub(super) struct Access {
-    /// In this directory, as `certs generate` has filled it, instead of the cluster
+    /// Read this directory, filled by `certs generate`, instead of the cluster
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) cluster: Cluster,
 
-    /// The Secret that keeps the certificates
+    /// The Secret with the certificates
     #[arg(long, value_name = "NAME", default_value = "evenkeel-certificates")]
     secret: String,
 }
@@ -99,9 +99,9 @@ impl Access {
 /// The failure that the signer's Secret is not there.
 pub(super) fn no_signer(namespace: &str, secret: &str) -> Failure {
     Failure::work(format_args!(
-        "there is no Secret {namespace}/{secret}, so no signer keeps keys there: look whether -n \
-         names the namespace that Evenkeel runs in; certificates given in files, as by cert-manager, \
-         are changed where they are made (certs/README.md)"
+        "there is no Secret {namespace}/{secret}, so the signer keeps no keys there: check that -n \
+         names the namespace that Evenkeel runs in. Rotate certificates from files, for example \
+         those of cert-manager, where they are issued (certs/README.md)"
     ))
 }
 

@@ -18,14 +18,14 @@ Examples:
   evenkeel certs generate --dir ./certificates
   evenkeel certs generate --dir ./certificates --ip 127.0.0.1 --dns localhost --valid-for 48h
 
-Writes ca.crt, ca.key, tls.crt, tls.key, scheduler-ca.crt and scheduler-ca.key; keys are readable for
-their owner only. Nothing that exists is overwritten.";
+Writes ca.crt, ca.key, tls.crt, tls.key, scheduler-ca.crt and scheduler-ca.key. Only their owner
+can read keys. Existing files are not overwritten.";
 
-/// Make authorities and a serving certificate in files
+/// Create authorities and a serving certificate as files
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Directory of the files
+    /// The directory to write the files to
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 
@@ -41,7 +41,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "NAME", default_value = "evenkeel-system")]
     namespace: String,
 
-    /// Further DNS names; may be repeated
+    /// Additional DNS names; may be repeated
     #[arg(long = "dns", value_name = "NAME")]
     dns_names: Vec<String>,
 
@@ -80,7 +80,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .find(|path| path.exists())
     {
         return Err(Failure::call(format_args!(
-            "{} exists already; accepted: a directory without it",
+            "{} already exists; accepted: a directory without it",
             existing.display()
         )));
     }

@@ -32,32 +32,33 @@ const PRINT: &str = "(umask 077; evenkeel certs scheduler-config > evenkeel-sche
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel certs rotate                    new keys; the old ones leave in a day
-  evenkeel certs rotate --overlap 5m       the shortest, where keys have leaked
+  evenkeel certs rotate                    new keys; the old ones are removed after a day
+  evenkeel certs rotate --overlap 5m       the shortest overlap, if keys have leaked
   evenkeel certs rotate --finish --scheduler-has-new-file
 
-New authorities are made for both directions and published beside the old ones. In the middle of the
-overlap the serving certificate is issued anew, by the new authority and with a new key; at its end
-the old authorities leave. Print kube-scheduler's file anew before the middle (`certs
-scheduler-config`): until it has the new one, kube-scheduler goes on without Evenkeel.
+The signer creates new authorities for both directions and publishes them in addition to the old
+ones. In the middle of the overlap, the new authority issues a new serving certificate with a new
+key. At the end, the old authorities are removed. Print a new file for kube-scheduler before the
+middle (`certs scheduler-config`): from then on, a kube-scheduler with its old file works without
+Evenkeel.
 
---finish brings both moments forward, as far as replicas and API servers can follow: two minutes for
-each. A kube-scheduler with its old file would be cut off by it, so it has to be said that every one
-has the new file. A rotation that goes on is not begun anew, which would move its end.";
+--finish brings both times forward, as far as replicas and API servers can follow: two minutes for
+each. It cuts off a kube-scheduler with its old file, so you must confirm that every one has the
+new file. A second rotation is refused while one is in progress, because it would delay the end.";
 
 /// Replace the keys of all authorities and certificates, with an overlap
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Time in which old and new authorities are trusted side by side: 5m to 4368h
+    /// How long both old and new authorities are trusted: 5m to 4368h
     #[arg(long, value_name = "DURATION", default_value = "24h")]
     overlap: SignedDuration,
 
-    /// End the rotation that goes on as soon as replicas and API servers have followed
+    /// End the current rotation as soon as replicas and API servers have followed
     #[arg(long, conflicts_with = "overlap")]
     finish: bool,
 
-    /// Every kube-scheduler was started with a file printed since the rotation began
+    /// Confirm that every kube-scheduler was started with a file printed since the rotation began
     #[arg(long, requires = "finish")]
     scheduler_has_new_file: bool,
 
@@ -68,7 +69,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", default_value = "evenkeel-certificates")]
     secret: String,
 
-    /// Format of the answer
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -152,24 +153,25 @@ fn admit(
 ) -> Result<(), Failure> {
     let going_on = before.get(ROTATION);
     match (request, going_on) {
-        (Request::Finish, None) => Err(Failure::work("no rotation goes on that could be finished")),
+        (Request::Finish, None) => Err(Failure::work(
+            "no rotation is in progress that could be finished",
+        )),
         (Request::Finish, Some(_)) if !scheduler_has_new_file => Err(Failure::call(format_args!(
-            "--finish takes the old authorities away, and a kube-scheduler with its old file \
-                 goes on without Evenkeel from then on; give every one its new file first:\n  \
-                 {PRINT}\n\
-                 and then say so:\n  \
-                 evenkeel certs rotate --finish {REPLACED}"
+            "--finish removes the old authorities, and a kube-scheduler with its old file works \
+                 without Evenkeel from then on; first give every kube-scheduler its new \
+                 file:\n  {PRINT}\n\
+                 and then confirm it:\n  evenkeel certs rotate --finish {REPLACED}"
         ))),
         (Request::Begin { .. }, Some(text)) => {
             let until = text.parse().map_or_else(
                 |_| String::new(),
                 |KeyRotation { began, ends, .. }| {
-                    format!(" since {began}, and its old authorities leave at {ends}")
+                    format!(" since {began}, and its old authorities are removed at {ends}")
                 },
             );
             Err(Failure::work(format_args!(
-                "a rotation goes on{until}; another would keep them for longer. Finish it first:\n  \
-                 evenkeel certs rotate --finish {REPLACED}"
+                "a rotation is in progress{until}; another one would delay that. Finish it \
+                 first:\n  evenkeel certs rotate --finish {REPLACED}"
             )))
         }
         (Request::Begin { .. }, None) | (Request::Finish, Some(_)) => Ok(()),
@@ -206,8 +208,8 @@ impl Place<'_> {
             .await
             .unwrap_or_else(|_| {
                 Err(Failure::work(format_args!(
-                    "the signer has not taken the request up within {PATIENCE:?}; it does as soon \
-                     as it runs: kubectl -n {} logs deployment/evenkeel-signer",
+                    "the signer has not started the rotation within {PATIENCE:?}; it starts as \
+                     soon as the signer runs: kubectl -n {} logs deployment/evenkeel-signer",
                     self.namespace
                 )))
             })?;
@@ -258,28 +260,28 @@ impl Report for Answer {
             old_leave,
         }) = rotation
         else {
-            return writeln!(to, "The old keys have left.");
+            return writeln!(to, "The old keys are removed.");
         };
         writeln!(
             to,
-            "{began}  new authorities are published beside the old ones\n\
-             {signs_from}  the serving certificate is issued anew by the new one\n\
-             {old_leave}  the old authorities leave, once the new certificate is served"
+            "{began}  new authorities are published in addition to the old ones\n\
+             {signs_from}  the new authority issues a new serving certificate\n\
+             {old_leave}  the old authorities are removed, once the new certificate is served"
         )?;
         if *begins {
             writeln!(
                 to,
-                "\nBefore the second moment replace what names the old authority:\n\
-                 - the file of every kube-scheduler, which is read at its start:\n    \
-                 {PRINT}\n\
-                 - the Secret of a second scheduler, which reads the authorities at its start:\n    \
-                 evenkeel certs scheduler-client | kubectl apply -f -\n    \
-                 kubectl -n {namespace} rollout restart deployment/evenkeel-scheduler\n\
-                 - ca_file of a Prometheus that scrapes by a file of its own:\n    \
-                 kubectl -n {namespace} get secret evenkeel-serving-certificate \
-                 -o jsonpath='{{.data.ca\\.crt}}' | base64 -d\n\
-                 Then the rest need not be waited for:\n  \
-                 evenkeel certs rotate --finish {REPLACED}"
+                "\n\
+                 Before the second time, replace what names the old authority:\n\
+                 - the file of every kube-scheduler, which reads it at its start:\n    {PRINT}\n\
+                 - the Secret of a second scheduler, which reads it at its start:\n    evenkeel \
+                 certs scheduler-client | kubectl apply -f -\n    kubectl -n {namespace} rollout \
+                 restart deployment/evenkeel-scheduler\n\
+                 - the ca_file of a Prometheus that has its own copy:\n    kubectl -n {namespace} \
+                 get secret evenkeel-serving-certificate -o jsonpath='{{.data.ca\\.crt}}' | base64 \
+                 -d\n\
+                 Then you can finish the rotation at once:\n  evenkeel certs rotate --finish \
+                 {REPLACED}"
             )?;
         }
         Ok(())
@@ -308,7 +310,7 @@ mod tests {
         }
         assert_eq!(refusal("finish", true, &rotating()), None);
         let none = refusal("finish", true, &Annotations::new()).unwrap();
-        assert!(none.contains("no rotation goes on"), "{none}");
+        assert!(none.contains("no rotation is in progress"), "{none}");
     }
 
     #[test]
@@ -345,6 +347,6 @@ mod tests {
         ] {
             assert!(begun.contains(part), "{part}: {begun}");
         }
-        assert!(told(false).contains("2026-03-02T12:00:00Z  the old authorities leave"));
+        assert!(told(false).contains("2026-03-02T12:00:00Z  the old authorities are removed"));
     }
 }

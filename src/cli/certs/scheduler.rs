@@ -30,7 +30,8 @@ Examples:
   evenkeel certs scheduler-config --kubeconfig ~/.kube/config --valid-for 2160h
   evenkeel certs scheduler-config --dir ./certificates --extender-ip 10.96.0.20
 
-The file holds a private key: keep it readable for you and root only. Each call issues another certificate.";
+The file contains a private key: keep it readable for you and root only. Each call issues another
+certificate.";
 
 const CLIENT_EXAMPLES: &str = "\
 Examples:

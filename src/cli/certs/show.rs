@@ -29,7 +29,8 @@ Examples:
   evenkeel certs show -f /etc/kubernetes/evenkeel-scheduler.yaml
 
 A file is PEM, or YAML with PEM in base64 anywhere in it: a Secret, a kubeconfig, kube-scheduler's
-configuration file. Keys are not shown. The exit code is 1 when one of the certificates is not valid now.";
+configuration file. Keys are not shown. The exit code is 1 if one of the certificates is not valid
+now.";
 
 /// Show subject, names and validity of certificates
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,7 @@ pub(super) struct Args {
     #[command(flatten)]
     access: Access,
 
-    /// Format of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }

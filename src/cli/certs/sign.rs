@@ -10,11 +10,12 @@ Examples:
   evenkeel certs sign --kubeconfig ~/.kube/config --namespace evenkeel-system \\
     --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
 
-Makes the certificates of an installation and renews them, keeps them in two Secrets (its own, with
-the keys of the authorities, and the one that the replicas serve from), and writes the caBundle of
-the webhook. It runs until it is told to end, beside `evenkeel serve`, with the same configuration.";
+Creates the certificates of an installation and renews them, stores them in two Secrets (its own,
+with the keys of the authorities, and the one that the replicas serve from), and writes the
+caBundle of the webhook. It runs until it is stopped, next to `evenkeel serve` and with the same
+configuration.";
 
-/// Run the signer: makes, renews and hands on the certificates
+/// Run the signer, which creates, renews and distributes the certificates
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

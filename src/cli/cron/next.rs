@@ -23,11 +23,11 @@ Examples:
   evenkeel cron next -f examples/cron/office-hours.yaml
   evenkeel cron next -f examples/cron/office-hours.yaml --after 2026-10-24T00:00:00Z --count 3
 
-Times are those of the cron's own zone. A run in an hour that clocks skip is made at its end. A run at a
-named time in an hour that clocks repeat is made once; one by * or steps is made in both passes. A window
-closes when clocks first show, or skip, the next time of its end. A window that clocks skip as a whole does
-not open and is not shown. A cron with runOnce is taken to be applied at the moment after which its runs
-are asked for; its window is shown if it is open then.";
+Times are in the time zone of the cron. A run in an hour that clocks skip takes place at the end
+of that hour. A run at a fixed time in an hour that clocks repeat takes place once; a run by * or
+steps takes place in both passes. A window closes when clocks first show, or skip, the next time
+of its end. A window that clocks skip as a whole does not open and is not shown. A cron with
+runOnce counts as applied at the time of --after, or now; its window is shown if it is open then.";
 
 /// Show the next runs of each cron of a manifest
 #[derive(Debug, clap::Args)]
@@ -42,11 +42,11 @@ pub(super) struct Args {
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     count: u16,
 
-    /// The moment after which the runs are asked for, instead of now
+    /// Show the runs after this time instead of now
     #[arg(long, value_name = "TIME")]
     after: Option<Timestamp>,
 
-    /// Format of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -148,7 +148,7 @@ fn collect(object: Value, found: &mut Vec<(CronHpa, CronSpec)>) -> Result<(), St
         .to_owned();
     let named = |error: &dyn std::fmt::Display| format!("CronHPA {name:?}: {error}");
     if let Some(field) = unknown_fields(Kind::CronHpa, &object).first() {
-        return Err(named(&format_args!("{field} is no field of it")));
+        return Err(named(&format_args!("it has no field {field}")));
     }
     let cron_hpa = CronHpa::deserialize(object).map_err(|error| named(&error))?;
     let spec = check(&cron_hpa.spec).map_err(|error| named(&error))?;

@@ -104,19 +104,21 @@ impl Comparison {
         let on_clock = self.lag_on_clock();
         writeln!(
             to,
-            "\nControl plane: from a Pod being wanted to a node taking it on {mean_seconds:.1} s of the\n\
-             scenario ({on_clock:.0} ms of the clock), {longest_seconds:.1} s at the longest of {pods} Pods. The default\n\
-             scheduler's side is computed in virtual time with the same lags and lost nodes, but\n\
-             without faults of metrics and API server."
+            "\n\
+             Control plane: from the request for a Pod to its binding {mean_seconds:.1} s of the\n\
+             scenario on average ({on_clock:.0} ms of the clock), at most {longest_seconds:.1} s, over \
+             {pods} Pods.\n\
+             The default scheduler's side is computed in virtual time with the same lags and lost\n\
+             nodes, but without faults of metrics and API server."
         )?;
         let (asked, kept) = (self.speed, self.kept);
         if self.is_of_a_slow_machine() {
             writeln!(
                 to,
-                "\nSpeed: {asked} x asked, {kept:.1} x kept on average: this machine is too slow for more."
+                "\nSpeed: {asked} x requested, {kept:.1} x reached on average: this machine is too slow for more."
             )
         } else {
-            writeln!(to, "\nSpeed: {asked} x asked, and kept.")
+            writeln!(to, "\nSpeed: {asked} x requested and reached.")
         }
     }
 }
@@ -154,7 +156,7 @@ impl Report for Comparison {
             .map(|row| row.plain.what.clone())
             .collect();
         if worse.is_empty() {
-            writeln!(to, "Evenkeel is worse in nothing.")?;
+            writeln!(to, "Evenkeel is worse in no measure.")?;
         } else {
             let lines: Vec<String> = worse.chunks(4).map(|part| part.join(", ")).collect();
             writeln!(to, "Evenkeel is worse in: {}.", lines.join(",\n  "))?;
@@ -168,8 +170,8 @@ impl Report for Comparison {
         if self.rival.is_some() {
             writeln!(
                 to,
-                "\"Targets x\" is the default scheduler with plain HPAs whose targets are so much lower that\n\
-                 they cost as many replica-hours; \"better\" means better than both other columns."
+                "\"Targets x\" is the default scheduler with plain HPAs whose lower targets cost as\n\
+                 many replica-hours; \"better\" means better than both other columns."
             )?;
         }
         self.print_lag(to)
@@ -252,8 +254,8 @@ mod tests {
             "2.0 h",
             "90 s",
             "1.5 s of the",
-            "(75 ms of the clock), 4.0 s at the longest of 42 Pods",
-            "Speed: 20 x asked, and kept.",
+            "(75 ms of the clock), at most 4.0 s, over 42 Pods",
+            "Speed: 20 x requested and reached.",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -289,6 +291,6 @@ mod tests {
     fn an_even_match_is_no_win() {
         let text = printed(summary(0.2, 1, 0.0), summary(0.2, 1, 0.0));
         assert!(!text.lines().any(|line| line.trim_end().ends_with("better")));
-        assert!(text.contains("is worse in nothing"), "{text}");
+        assert!(text.contains("is worse in no measure"), "{text}");
     }
 }

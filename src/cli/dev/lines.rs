@@ -82,7 +82,7 @@ impl<W: Write> Show for Lines<W> {
     fn missed(&mut self, count: u64) -> Result<(), Failure> {
         Ok(writeln!(
             self.to,
-            "          missed      {count} events came too fast"
+            "          missed      {count} events arrived too fast"
         )?)
     }
 
@@ -108,7 +108,7 @@ fn told(event: &Event) -> (&'static str, String) {
         } => {
             let source = match &**source {
                 PROFILE_SOURCE_DECLARED => "by its annotation",
-                _ => "by what it asks for",
+                _ => "by its requests",
             };
             ("classified", format!("{pod}: profile {profile}, {source}"))
         }
@@ -164,7 +164,7 @@ fn told_of_service(event: &Event) -> (&'static str, String) {
             "fail open",
             format!("{pod}: the {call} did not answer in time"),
         ),
-        Event::Notices { on } if on.is_empty() => ("notice", "all is as usual".to_owned()),
+        Event::Notices { on } if on.is_empty() => ("notice", "working normally again".to_owned()),
         Event::Notices { on } => ("notice", notices(on)),
         Event::ServiceEvent {
             regarding,
@@ -320,7 +320,7 @@ mod tests {
         for (line, part) in [
             (
                 0,
-                "01:02:05  classified  shop/web-0: profile network, by what it asks for",
+                "01:02:05  classified  shop/web-0: profile network, by its requests",
             ),
             (
                 1,

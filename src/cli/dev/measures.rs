@@ -71,7 +71,7 @@ pub(super) fn of(run: &Summary, line: f64) -> Vec<Measure> {
     all.push(measure(over, run.seconds_over_line, seconds));
     let mut rest = |what: &str, value, text| all.push(measure(what.to_owned(), value, text));
     rest("Pods that had to wait", whole(run.refused), count);
-    rest("Their waits together", run.refused_seconds, seconds);
+    rest("Total of their waits", run.refused_seconds, seconds);
     rest("The longest wait", run.longest_refused_seconds, seconds);
     rest("Pods still waiting", whole(run.still_refused), count);
     rest("Requests lost", run.lost_share, tenths);

@@ -42,7 +42,7 @@ impl FromStr for File {
         let form = match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Form::Svg,
             Some("txt") => Form::Text,
-            _ => return Err("accepted: a file whose name ends in .svg or .txt".to_owned()),
+            _ => return Err("accepted: a file name that ends in .svg or .txt".to_owned()),
         };
         Ok(Self { path, form })
     }

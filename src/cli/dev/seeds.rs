@@ -140,7 +140,9 @@ impl Report for OverSeeds {
         let count = self.seeds.len();
         writeln!(
             to,
-            "{count} seeds: of each measure the mean, and from the least to the most. Less is better.\n"
+            "{count} seeds: the mean of each measure, and its lowest and highest value. Less is \
+             better.\n\
+             "
         )?;
         let header = [
             "",
@@ -167,15 +169,15 @@ impl Report for OverSeeds {
         writeln!(to, "{}\n", fit_to_width(&table))?;
         writeln!(
             to,
-            "At equal cost: the default scheduler with plain HPAs whose targets are so much lower that they\n\
-             cost as many replica-hours. Better is on how many seeds Evenkeel is better than both, worse on\n\
-             how many it is not as good as one of them."
+            "At equal cost: the default scheduler with plain HPAs whose lower targets cost as many\n\
+             replica-hours. Better: the number of seeds on which Evenkeel is better than both.\n\
+             Worse: the number on which it is worse than one of them."
         )?;
         if !self.busy.is_empty() {
             let seeds: Vec<String> = self.busy.iter().map(u64::to_string).collect();
             writeln!(
                 to,
-                "\nThis machine was too slow for the speed on seeds {}, and kept less.",
+                "\nThis machine was too slow for the speed on seeds {}, and ran slower.",
                 seeds.join(", ")
             )?;
         }

@@ -22,8 +22,8 @@ pub(super) fn read(args: ConfigArgs) -> Result<Given, Failure> {
     let own = sources.flags.iter().find(|flag| is_own(&flag.path));
     if let Some(own) = own {
         return Err(Failure::call(format!(
-            "{} {}: dev decides addresses, certificates and the way to Prometheus itself; all other fields \
-             can be set (evenkeel serve --check prints them)",
+            "{} {}: dev sets addresses, certificates and the access to Prometheus itself; all \
+             other fields can be set (evenkeel serve --check prints them)",
             own.flag, own.path
         )));
     }

@@ -72,7 +72,7 @@ impl Explained<'_> {
         if let Some(DeletionCost { cost, why }) = deletion_cost {
             writeln!(
                 to,
-                "Its ReplicaSet is scaled in, and its deletion costs {cost}: {why}."
+                "Its ReplicaSet is scaled in, and its Pod deletion cost is {cost}: {why}."
             )?;
         }
         for past in [last_filter, last_prioritize].into_iter().flatten() {
@@ -88,9 +88,9 @@ impl Explained<'_> {
         let shown = shown.filter(|_| !self.shows_now);
         if last_filter.is_some() || last_prioritize.is_some() {
             let of = if shown.is_some() {
-                "As it was answered"
+                "The answer at that time"
             } else {
-                "As it would be answered now"
+                "The answer now"
             };
             writeln!(to, "\n{of}:\n")?;
         }
@@ -255,9 +255,9 @@ mod tests {
     fn the_terms_are_those_of_the_answer_unless_others_are_asked_for_or_they_are_kept_no_more() {
         let kept = || Some(explanation(0.7));
         for (terms, shows_now, parts) in [
-            (kept(), false, ["As it was answered:", "below 70"]),
-            (kept(), true, ["As it would be answered now:", "below 80"]),
-            (None, false, ["As it would be answered now:", "below 80"]),
+            (kept(), false, ["The answer at that time:", "below 70"]),
+            (kept(), true, ["The answer now:", "below 80"]),
+            (None, false, ["The answer now:", "below 80"]),
         ] {
             let text = printed(terms, shows_now);
             assert!(

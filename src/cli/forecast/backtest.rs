@@ -26,28 +26,32 @@ Examples:
   evenkeel forecast backtest traces/*.csv --models naive,gbdt,auto --horizon 1,12 -o json
   evenkeel forecast backtest load.csv --models arima --horizon 12 --show 1d -o load.svg -o table
 
-A file has a column of times and one of values, on a regular grid without gaps. The first 70 % of the
-values are for training; from each later one, and the one before, the models forecast every step up to
-the largest horizon, knowing only what had come by then. Parameters are estimated at the first of these
-origins and every 250 after it. The error at horizon 12 is that of the twelfth step alone.
+A file has a column of times and one of values, on a regular grid without gaps. The first 70 % of
+the values are for training. From the last of them and from each later value, the models forecast
+every step up to the largest horizon, with the data up to that value only. Parameters are
+estimated at the first of these origins and at every 250th after it. The error at horizon 12 is
+that of the twelfth step alone.
 
-naive and seasonal-naive are the last value and that of a day ago; tes and s-hpa smooth; arima and ets are
-estimated on the last 2,000 values, gbdt (boosted trees) on the last 16,000. gru (recurrent networks)
-learns from the last 8,000, and arima-gru what arima misses on them; swish-net
-knows many loads, from a file. auto blends naive, seasonal-naive,
-arima, ets and gbdt by what each was worth of late at each horizon. A service that scales by auto asks
-for the largest load until there is capacity, which `forecast replay` shows.
+naive is the last value, and seasonal-naive the value of a day ago. tes and s-hpa are smoothing
+models. arima and ets are estimated on the last 2,000 values, gbdt (boosted trees) on the last
+16,000. gru (recurrent networks) learns from the last 8,000, and arima-gru learns from them what
+arima misses. swish-net is a network for many loads, read from a file. auto blends naive,
+seasonal-naive, arima, ets and gbdt by their recent accuracy at each horizon. The service with
+auto forecasts something else, the largest load until new capacity is ready: see `forecast
+replay`.
 
-MAE, RMSE in the file's unit; MAPE, sMAPE in percent; MASE over the mean change from one value of
-training to the next; /NAIVE is the MAE over that of the last value as the forecast, and its mean over
-series is the geometric one, which no series dominates. 80% and 95% are the shares of values inside the
-intervals. Forecasts count below zero too, and held at 0 under CLIPPED. Times are those of this machine: of
-all estimations, which for trees and networks take all cores, and of all updates and forecasts.
+MAE and RMSE are in the file's unit, MAPE and sMAPE in percent. MASE is the MAE divided by the
+mean change between two training values. /NAIVE is the MAE divided by that of the last value as
+the forecast; its mean over series is geometric, so that no series dominates. 80% and 95% are the
+shares of values inside the intervals. Forecasts below zero count as they are, and as 0 under
+CLIPPED. Times are those of this machine: of all estimations (trees and networks use all cores),
+and of all updates and forecasts.
 
-A picture shows one file: with several, each has its own, its name put before `.svg`. Ctrl-C ends the
-work and prints what is there, labelled as partial; the exit code is 1 then.";
+A picture shows one file. With several files, each has its own picture, with the name of the file
+before `.svg`. Ctrl-C ends the work and prints the result so far, labelled as partial; the exit
+code is then 1.";
 
-/// Measure how well models forecast past loads, against the last value as the forecast
+/// Measure how well models forecast past loads, compared with the last value as the forecast
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -68,23 +72,25 @@ pub(super) struct Args {
     #[arg(long, value_name = "STEPS,...", value_delimiter = ',', default_value = "1,12", value_parser = parse_horizon)]
     horizon: Vec<NonZeroUsize>,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg; may be repeated
+    /// table, json or yaml for the numbers, or a file that ends in .svg for a picture; may be
+    /// repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 
-    /// The time at the end of a load that a picture shows
+    /// How much of the end of a load a picture shows
     #[arg(long, value_name = "TIME", value_parser = parse_span, default_value = "2d")]
     show: SignedDuration,
 
-    /// The clock of the time axis: UTC, local, or a name such as Europe/Berlin
+    /// The time zone of the time axis: UTC, local, or a name such as Europe/Berlin
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     time_zone: TimeZone,
 
-    /// Networks that `evenkeel train` made, in place of ones that are trained here; swish-net needs one
+    /// Use the networks in this file of `evenkeel train` instead of training new ones; swish-net
+    /// needs one
     #[arg(long, value_name = "FILE")]
     model_file: Option<PathBuf>,
 
-    /// The column of values, where there are several
+    /// The column of values, if there are several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 }
@@ -198,7 +204,7 @@ fn farthest(args: &Args) -> NonZeroUsize {
 fn interrupted(tested: &Tested) -> Result<(), Failure> {
     if tested.partial {
         return Err(Failure::work(
-            "interrupted: the result above is partial, means are of what was finished",
+            "interrupted: the result above is partial, and means cover the finished part",
         ));
     }
     Ok(())

@@ -136,7 +136,8 @@ impl Columns {
         let fields: Vec<&str> = row.iter().collect();
         if let [alone] = fields[..] {
             return Err(format!(
-                "line {line}: {alone:?} is one column; accepted: a time and a value, divided by a comma"
+                "line {line}: {alone:?} is one column; accepted: a time and a value, separated by \
+                 a comma"
             ));
         }
         let Some(time) = time_column(&fields) else {
@@ -154,14 +155,15 @@ impl Columns {
                 .find(|&index| fields[index] == name)
                 .ok_or_else(|| {
                     format!(
-                        "--column {name:?} is none of its columns; accepted: {}",
+                        "--column {name:?}: there is no such column; accepted: {}",
                         list()
                     )
                 })?,
             (None, &[only]) => only,
             (None, _) => {
                 return Err(format!(
-                    "has several columns of values: {}; accepted: one, or --column NAME where the command has it",
+                    "has several columns of values: {}; accepted: one, or --column NAME if the \
+                     command has it",
                     list()
                 ));
             }

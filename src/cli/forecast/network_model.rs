@@ -69,13 +69,13 @@ pub(super) fn is_for(
     }
     if told.step_seconds != seconds {
         return Err(Failure::call(format_args!(
-            "{path}: networks for values {} s apart; those of {} are {seconds} s apart",
+            "{path}: networks for values {} s apart; the values of {} are {seconds} s apart",
             told.step_seconds, load.name
         )));
     }
     if told.horizon < steps.get() {
         return Err(Failure::call(format_args!(
-            "{path}: networks that answer {} steps; {steps} are wanted",
+            "{path}: networks that forecast {} steps; {steps} are needed",
             told.horizon
         )));
     }

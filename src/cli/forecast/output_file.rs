@@ -60,7 +60,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
     let is_new = path.symlink_metadata().is_err();
     if !is_new && !path.exists() {
         return Err(Failure::work(format_args!(
-            "cannot write {}: it is a link to nothing",
+            "cannot write {}: it is a broken link",
             path.display()
         )));
     }

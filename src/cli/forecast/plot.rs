@@ -29,21 +29,22 @@ Examples:
       --unit millicores --column web --model s-hpa --start-up 90s -o load.svg -o json
   evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
 
-A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more of
-values: the load of all Pods together. Numbers of cpu are cores unless --unit says millicores, and
-refused where they make sense as millicores only; memory needs --unit. An empty value, NaN or null
-is a missing one. The load is put on a grid of 15 s: a step takes the mean of its samples, a step
-without any lies on the line between its neighbours, and 3 or more missing samples are a gap, in
-which nothing is known and nothing moves.
+A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more
+columns of values: the load of all Pods together. CPU values are cores unless --unit says
+millicores; values that make sense as millicores only are refused. Memory needs --unit. An empty
+value, NaN or null counts as missing. The load is put on a grid of 15 s: a step takes the mean of
+its samples, and a step without samples is interpolated. 3 or more missing samples are a gap, in
+which no load is known and the replicas do not change.
 
-A file's load runs through the service's own rules in mode floor, tick by tick, with an HPA below
-them and Pods and metrics that take their time; and through the same HPA alone. With --url the
-replica's own memory is drawn, and only the plain HPA is simulated. The service listens on the
-loopback address of its Pods: kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
-Of `evenkeel dev` it is the dashboard address that is shown.
+The load of a file runs through the rules of the service in mode floor, tick by tick, with an HPA
+and the usual delays of Pods and metrics; and through the same HPA alone. With --url, the picture
+shows the history that the replica has in memory, and only the plain HPA is simulated. The service
+listens on the loopback address of its Pods. Forward the port first:
+  kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
+For `evenkeel dev`, use the dashboard address that it shows.
 
-Under-provisioned is the time in which the ready Pods carry more than 1.1 times the target, which
-the HPA's tolerance allows; overloaded that in which they carry more than they request.";
+Under-provisioned: the ready Pods carry more than 1.1 times the target, beyond the HPA's
+tolerance. Overloaded: they carry more than they request.";
 
 /// Plot a load with its forecasts, and the replicas of Evenkeel and of a plain HPA
 #[derive(Debug, clap::Args)]
@@ -53,12 +54,12 @@ pub(super) struct Args {
     #[arg(value_name = "FILE|NAMESPACE/NAME")]
     source: String,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg (svg alone draws to
-    /// standard output); may be repeated
+    /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
+    /// prints the picture); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 
-    /// The clock of the time axis: UTC, local, or a name such as Europe/Berlin
+    /// The time zone of the time axis: UTC, local, or a name such as Europe/Berlin
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     time_zone: TimeZone,
 
@@ -66,7 +67,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_parser = parse_resource)]
     resource: Option<Resource>,
 
-    /// Time that a new Pod takes until it is ready [default: 40s; with --url as the service saw it]
+    /// Time until a new Pod is ready [default: 40s; with --url as the service saw it]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     start_up: Option<SignedDuration>,
 
@@ -84,7 +85,7 @@ struct Service {
     #[arg(long, value_name = "URL", value_parser = parse_url, conflicts_with_all = FILE_ONLY)]
     url: Option<Uri>,
 
-    /// The kind of the target, where several have the name, such as HorizontalPodAutoscaler
+    /// The kind of the target, if several kinds have this name, such as HorizontalPodAutoscaler
     #[arg(long, value_name = "KIND", requires = "url")]
     kind: Option<String>,
 }
@@ -118,11 +119,11 @@ struct File {
     #[arg(long, value_name = "NAME", value_parser = parse_followed, default_value_t)]
     model: ModelSet,
 
-    /// Unit of the values; needed where it is in doubt
+    /// Unit of the values; needed if it is ambiguous
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
 
-    /// The column of values, where there are several
+    /// The column of values, if there are several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
@@ -282,13 +283,14 @@ fn notes(gridded: &Gridded, target: &Target, outcome: &Outcome) -> Vec<String> {
     let share = count_as_f64(full.count()) / count_as_f64(outcome.points.len().max(1));
     if share >= 0.01 {
         notes.push(format!(
-            "both are at --max {most} for {:.0} % of the time, where neither can do more",
+            "both are at --max {most} for {:.0} % of the time, and neither can scale further",
             share * 100.0
         ));
     }
     if gridded.step > GRID {
         notes.push(format!(
-            "samples are {} s apart and the load between them is taken as a line: forecasts look better than on a load that moves there too",
+            "samples are {} s apart and the load between them is interpolated: forecasts look \
+             better than on a load that changes in between",
             gridded.step.as_secs()
         ));
     }

@@ -25,11 +25,11 @@ Examples:
       --column cpu_pct='100 * avg(rate(container_cpu_usage_seconds_total{namespace=\"shop\",pod=~\"web-.+\"}[5m])) / 0.5' \\
       --column replicas='kube_deployment_status_replicas_ready{namespace=\"shop\",deployment=\"web\"}'
 
-The file has a column of times, each in the middle of its step, and one for each query, named load where
-there is one query only. A query has to give one series. Values below 0 are written as 0, and what is
-missing, NaN or infinite as nothing; steps without any value at the begin and the end are left out.
-Prometheus is asked for some hundred steps at a time. All other forecast commands, and `evenkeel train`,
-read such files.";
+The file has a column of times, each in the middle of its step, and one column for each query; a
+single query has the column load. Each query must return one series. Values below 0 are written as
+0. Missing, NaN and infinite values are left empty. Steps without any value at the beginning and
+the end are left out. Prometheus is asked for some hundred steps at a time. All other forecast
+commands, and `evenkeel train`, read such files.";
 
 /// The most steps of a file: two years of them by the minute.
 const MOST: i64 = 1_050_000;
@@ -39,7 +39,7 @@ const MOST_COLUMNS: usize = 16;
 const LOAD: &str = "load";
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Write what Prometheus remembers of queries to a CSV file
+/// Write the history of queries from Prometheus to a CSV file
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("queries").required(true).args(["query", "columns"]))]
@@ -52,15 +52,15 @@ pub(super) struct Args {
     #[arg(long = "column", value_name = "NAME=PROMQL", value_parser = parse_column)]
     columns: Vec<Column>,
 
-    /// Days of the past
+    /// Days of history
     #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=730))]
     days: u32,
 
-    /// The end of the past [default: now]
+    /// The end of the history [default: now]
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     to: Option<Timestamp>,
 
-    /// The distance of the samples
+    /// The interval of the samples
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_step)]
     step: SignedDuration,
 

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     if partial {
         return Err(Failure::work(
-            "interrupted: the result above is partial, means are of what was finished",
+            "interrupted: the result above is partial, and means cover the finished part",
         ));
     }
     Ok(())

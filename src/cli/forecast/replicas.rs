@@ -22,16 +22,17 @@ Examples:
   evenkeel forecast replicas shop.traffic --traffic http_rps=900,rpc_rps=260 --at 2026-03-01T09:00:00Z \\
       --target 60 --max 60 -o json
 
-The file has a column of times and those of traffic by the names that the model knows, recorded or
-forecast; other columns are passed over. For each row: the smallest count of replicas from which on no
-larger one is above the target, and the utilisation that the model tells of that count. A count that
---min or --max decides says so. A row that lacks some traffic has none.";
+The file has a column of times and a column for each traffic of the model, recorded or forecast;
+other columns are ignored. For each row, the output has the smallest number of replicas such that
+neither it nor any larger number is above the target, and the utilisation that the model predicts
+for it. The output says if --min or --max decides the number. A row without some traffic has no
+number.";
 
-/// Tell the replicas that traffic needs
+/// Show how many replicas traffic needs
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Model that `evenkeel train --traffic` made
+    /// The model file that `evenkeel train --traffic` wrote
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
@@ -39,7 +40,7 @@ pub(super) struct Args {
     #[arg(value_name = "FILE", required_unless_present = "traffic")]
     file: Option<PathBuf>,
 
-    /// Traffic of one time in place of a file, each of all replicas together
+    /// Traffic at one time, instead of a file; each number is the sum over all replicas
     #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',', value_parser = parse_traffic,
         conflicts_with = "file", requires = "at")]
     traffic: Vec<(String, f64)>,
@@ -48,19 +49,20 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = file::time, requires = "traffic")]
     at: Option<Timestamp>,
 
-    /// The utilisation that replicas are to keep to, in the unit of the column that the model was made of
+    /// The target utilisation of each replica, in the unit of the column that the model was trained
+    /// on
     #[arg(long, value_name = "NUMBER", value_parser = parse_target)]
     target: f64,
 
-    /// The fewest replicas
+    /// Smallest number of replicas
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     min: i32,
 
-    /// The most replicas
+    /// Largest number of replicas
     #[arg(long, value_name = "NUMBER")]
     max: i32,
 
-    /// Format of the answer
+    /// Output format
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
 }
@@ -81,7 +83,8 @@ fn parse_target(text: &str) -> Result<f64, String> {
     target
         .filter(|target| target.is_finite() && *target > 0.0)
         .ok_or_else(|| {
-            "accepted: a number above 0 in the unit of the model's utilisation, such as 60 where that is in percent"
+            "accepted: a number above 0 in the unit of the model's utilisation, such as 60 for \
+             percent"
                 .to_owned()
         })
 }
@@ -94,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let zone = parse_zone(&model.zone).map_err(|error| {
         let path = args.model.display();
         Failure::work(format_args!(
-            "{path}: its time zone {:?} is not known here; {error}",
+            "{path}: its time zone {:?} is unknown on this machine; {error}",
             model.zone
         ))
     })?;
@@ -134,7 +137,7 @@ fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<Row>, Failure> {
     let is_known = |name: &str| model.components.iter().any(|one| one == name);
     if let Some((name, _)) = args.traffic.iter().find(|(name, _)| !is_known(name)) {
         return Err(Failure::call(format_args!(
-            "--traffic: the model knows no {name:?}; accepted: {known}"
+            "--traffic: the model has no traffic {name:?}; accepted: {known}"
         )));
     }
     let values = model.components.iter().map(|wanted| {

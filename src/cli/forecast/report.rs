@@ -196,7 +196,7 @@ impl Plot {
         parts.extend(coverage80.map(|share| format!("{} inside the 80% interval", percent(share))));
         let by = match of {
             ForecastOf::Load => "",
-            ForecastOf::Largest => " by what floors on it were worth",
+            ForecastOf::Largest => " by the benefit of its floors",
         };
         parts.extend(
             trusted_share.map(|share| format!("trusted {} of the time{by}", percent(share))),

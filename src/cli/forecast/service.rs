@@ -21,7 +21,7 @@ pub(super) fn plot(query: &Query<'_>) -> Result<Plot, Failure> {
     let answer = runtime.block_on(ask::ask(query))?;
     if answer.history.step != GRID.as_secs() {
         return Err(Failure::work(format_args!(
-            "{}: steps of {} s are not understood by this version; accepted: {} s",
+            "{}: steps of {} s are not supported by this version; accepted: {} s",
             query.url,
             answer.history.step,
             GRID.as_secs()

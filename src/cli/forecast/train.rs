@@ -33,39 +33,44 @@ Examples:
   evenkeel train --arima-gru shop.csv -o shop.safetensors
   evenkeel train --swish-net traces/*.csv -o many.safetensors
 
-`global` forecasts the largest load of the time until there is capacity for it, for all targets, whatever
-their size and unit. Each file is one series: a column of times (RFC 3339 with an offset, or seconds
-since 1970), and one of values of any unit. Samples lie at any regular distance; between them the load
-is a line. Each 15 seconds are multiplied by 1 + N(0, 0.03), as measurements of real Pods are.
+`global` forecasts the largest load until new capacity is ready, for all targets, whatever their
+size and unit. Each file is one series: a column of times (RFC 3339 with an offset, or seconds
+since 1970), and one of values of any unit. The interval of samples is regular; the load between
+them is interpolated. The value of each 15 seconds is multiplied by 1 + N(0, 0.03), which is like
+the noise of real Pods.
 
-It is fitted twice: first on the first 70 % of each series, and judged on the rest, which the table
-shows: the loss of its 80 % quantile as a share of that of the best factor on the last load, chosen in
-hindsight (what an HPA with a lower target covers; below 1 is better), and how many of the largest
-loads lay below its quantiles. Then it is fitted on all, which is what is written. The same files and
-seed give the same weights, on any number of threads.
+It is fitted twice. The first fit is on the first 70 % of each series, and the table shows how it
+does on the rest: the loss of its 80 % quantile, and how many of the largest loads were below its
+quantiles. The loss is a share of that of the best constant factor on the last load, chosen in
+hindsight, which is what an HPA with a lower target covers; below 1 is better. The second fit is
+on all data and is written to the file. The same files and seed give the same weights, on any
+number of threads.
 
-`traffic` tells the utilisation of a target's replicas from the traffic that they take, so that `evenkeel
-forecast replicas` can tell the replicas that traffic needs. The file has a column of times and named
-ones of each kind of traffic, of the replicas, and of their utilisation. A linear model with coefficients
-of at least 0 tells it from each traffic per replica, and boosted trees add what it misses by the time of
-day and week, such as a job each Sunday, which takes several of them to learn. It is fitted first on all
-but the newest day; unless it explains half of the variance of that day, and half of what replicas and time
-alone leave, traffic is not what drives the utilisation, and no model is written.
+`traffic` predicts the utilisation of a target's replicas from their traffic, so that `evenkeel
+forecast replicas` can show how many replicas traffic needs. The file has a column of times and
+named columns of each traffic, of the replicas, and of their utilisation. A linear model with
+coefficients of at least 0 uses each traffic per replica. Boosted trees add what it misses by the
+time of day and week, such as a job each Sunday, after several Sundays. The first fit is on all
+but the newest day. If it does not explain half of the variance of that day, and half of what
+replicas and time alone leave, then traffic does not drive the utilisation, and no model is
+written.
 
-`gru` and `arima-gru` learn from the first 70 % of one load and are judged on the rest, which the table
-shows beside the last value as the forecast. Training ends early where it helps no more on the newest
-eighth of what is learnt. The file is safetensors, described in its metadata; `evenkeel forecast backtest
---model-file` forecasts with it. --resume goes on from such a file, as once more of the load is known.
+`gru` and `arima-gru` learn from the first 70 % of one load and are judged on the rest; the table
+compares them with the last value as the forecast. Training ends early if the error on the newest
+eighth of the training data no longer falls. The file is safetensors, described in its metadata;
+`evenkeel forecast backtest --model-file` forecasts with it. --resume continues from such a file,
+for example when more of the load is known.
 
-`swish-net` is one network for many loads, which it knows by the names of their files and by the time of
-day and week; loads that it has not learnt are forecast by what all have in common.";
+`swish-net` is one network for many loads. It identifies them by the names of their files, and
+uses the time of day and week. It forecasts a load that it has not learnt by what all loads have
+in common.";
 
 /// Noise of a sample, as a share of it.
 const NOISE: f64 = 0.03;
 /// The window in minutes that is judged.
 const JUDGED_WINDOW: usize = 5;
 
-/// Make models from recorded loads: weights of global, what traffic does to a target, or networks
+/// Train models on recorded loads: weights of the model global, a model of traffic, or networks
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("kind").required(true).args(["global", "traffic", "gru", "arima_gru", "swish_net"]))]
@@ -79,7 +84,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, short, value_name = "FORMAT|FILE", required = true)]
     output: Vec<Output>,
 
-    /// Threads; they change the time and not the result [default: one for each core]
+    /// Number of threads; it does not change the result [default: one for each core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
@@ -117,7 +122,7 @@ impl Args {
                 Output::Accuracy(given) => format = *given,
                 Output::Model(path) => {
                     if model.replace(path.as_path()).is_some() {
-                        return Err(Failure::call("-o names two files for one model"));
+                        return Err(Failure::call("-o names two files, but there is one model"));
                     }
                 }
             }
@@ -134,7 +139,7 @@ const NOT_GLOBAL: [&str; 4] = ["traffic", "gru", "arima_gru", "swish_net"];
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global")]
 struct Weights {
-    /// Make weights of the model global, which all targets share
+    /// Train weights of the model global, which all targets share
     #[arg(long)]
     global: bool,
 
@@ -147,7 +152,7 @@ struct Weights {
     )]
     synthetic: usize,
 
-    /// Leave out files whose names begin so, such as those that the weights are to be judged on; may be
+    /// Leave out files whose names begin with this, such as those for judging the weights; may be
     /// repeated
     #[arg(long, value_name = "PREFIX", conflicts_with_all = NOT_GLOBAL)]
     leave_out: Vec<String>,
@@ -224,7 +229,7 @@ fn run_global(args: &Args) -> Result<(), Failure> {
     let mut bar = Bar::new(true);
     let halves = series.iter().map(|one| first(&one.minutes));
     let trial = fit(&halves.collect::<Vec<_>>(), &settings)?;
-    bar.tell(0.45, "judged, and fitted on all");
+    bar.tell(0.45, "judged, and fitted on all data");
     let accuracy = Accuracy::of(&trial, &series);
     let whole: Vec<Minutes> = series.into_iter().map(|one| one.minutes).collect();
     let weights = fit(&whole, &settings)?.encode();

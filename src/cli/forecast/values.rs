@@ -27,8 +27,8 @@ pub(in crate::cli) fn parse_output(text: &str) -> Result<Output, String> {
         ("svg", _) => Ok(Output::Svg(PathBuf::from("-"))),
         (_, Some("svg")) => Ok(Output::Svg(path)),
         (_, Some("png")) => Err(
-            "a PNG is not drawn; accepted: a file that ends in .svg, which browsers show and rsvg-convert \
-             turns into a PNG"
+            "PNG is not supported; accepted: a file that ends in .svg, which browsers show and \
+             rsvg-convert turns into a PNG"
                 .to_owned(),
         ),
         _ => Err("accepted: table, json, yaml, svg, or a file that ends in .svg".to_owned()),
@@ -86,8 +86,8 @@ pub(super) fn parse_followed(text: &str) -> Result<ModelSet, String> {
     match text.parse::<ModelSet>() {
         Ok(model) if !model.is_fitted() => Ok(model),
         Ok(model) => Err(format!(
-            "{model} is estimated on more of the past than is kept in steps of 15 s, see `forecast backtest`; \
-             accepted: {accepted}"
+            "{model} needs a longer history than is kept in steps of 15 s (see `forecast \
+             backtest`); accepted: {accepted}"
         )),
         Err(UnknownModel { given }) => Err(format!("{given:?} is no model; accepted: {accepted}")),
     }

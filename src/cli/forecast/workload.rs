@@ -89,7 +89,8 @@ pub(super) fn unambiguous(samples: &[Sample], target: &Target) -> Result<(), Str
     let most = f64::from(target.bounds.max()) * target.capacity.request();
     if target.resource == Resource::Cpu && mean > 10.0 * most && mean / 1000.0 <= 10.0 * most {
         return Err(format!(
-            "its mean of {:.0} would be cores for {:.0} Pods of {}m; say --unit millicores, or --unit cores if it is so",
+            "its mean of {:.0} would be cores for {:.0} Pods of {}m; set --unit millicores, or \
+             --unit cores if that is right",
             mean / 1000.0,
             mean / target.capacity.request(),
             target.capacity.request()

@@ -61,7 +61,8 @@ impl ScoredPod {
             None if unjudged.is_some() => Ok(()),
             None => writeln!(
                 to,
-                "No node has headroom for the Pod: it waits until one regains it, or until relaxAfter."
+                "No node has headroom for the Pod: it waits until a node has headroom again, or \
+                 until relaxAfter."
             ),
         }
     }

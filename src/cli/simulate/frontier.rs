@@ -20,8 +20,8 @@ pub(super) fn run(scenario: &Scenario, seeds: &[u64], outputs: Vec<Output>) -> R
     let scaled: Vec<&Workload> = scaled.filter(|one| one.portraits.is_some()).collect();
     if scaled.is_empty() {
         return Err(Failure::call(format_args!(
-            "--frontier: no workload of {} has scale.portraitProviders; accepted: a scenario in which one has, such as \
-             examples/scenarios/simulate/portraits.yaml",
+            "--frontier: no workload of {} has scale.portraitProviders; accepted: a scenario with \
+             such a workload, for example examples/scenarios/simulate/portraits.yaml",
             scenario.name
         )));
     }

@@ -41,32 +41,34 @@ Examples:
   evenkeel tune compare load.csv --step 1m --turn 10m -o json
   evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml --step 20s --turn 20s -o curve.svg
 
-Files are `timestamp,value` of any unit: each is scaled to a mean of one core, or of 1 GiB with --memory, and
-lies on a line between its samples. Limits begin at twice the highest value of the first day, which is not
-counted. A container is looked at alone, on a node with room, as one of a Guaranteed Pod: its request moves
-with its limit. Processor time that a limit holds back is lost; a container that wants more memory than its
-limit is killed, in each step in which it does, and is not measured then. Ways: fixed (the limit that it begins with), thesis
-([CLBP] (4.18) and (4.19) alone), vpa (recommender and updater of the Vertical Pod Autoscaler, in place),
-evenkeel. SLACK is what was allowed beside what was used, as a share of it; columns after AT EQUAL SLACK are of
-the same way with its limits scaled until its slack is Evenkeel's.";
+Files are `timestamp,value` of any unit. Each is scaled to a mean of one core, or of 1 GiB with
+--memory, and is interpolated between its samples. Limits begin at twice the highest value of the
+first day, which does not count. Each container is alone, on a node with room, in a Guaranteed
+Pod: its request changes with its limit. CPU time that a limit holds back is lost. A container
+that needs more memory than its limit is killed in each such step, and is not measured then.
+Methods: fixed (the first limit stays), thesis (formulas (4.18) and (4.19) of [CLBP] alone), vpa
+(recommender and updater of the Vertical Pod Autoscaler, in place), evenkeel. SLACK is (limit -
+use) / use. The columns after AT EQUAL SLACK show the same method with its limits scaled until its
+slack equals Evenkeel's.";
 
-/// Compare ways of tuning on recorded or simulated use
+/// Compare tuning methods on recorded or simulated use
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// What containers wanted of cpu: CSV files
+    /// CSV files with the cpu that containers needed
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// What containers wanted of memory: CSV files
+    /// CSV files with the memory that containers needed
     #[arg(long, value_name = "FILE", num_args = 1..)]
     memory: Vec<PathBuf>,
 
-    /// A scenario of `evenkeel simulate`, whose first workload with traffic is tuned, both resources of it
+    /// A scenario of `evenkeel simulate`; both resources of its first workload with traffic are
+    /// tuned
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "memory"])]
     scenario: Option<PathBuf>,
 
-    /// Ways to compare: fixed, thesis, vpa, evenkeel [default: all]
+    /// Methods to compare: fixed, thesis, vpa, evenkeel [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     policy: Vec<PolicyName>,
 
@@ -74,16 +76,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_duration)]
     step: SignedDuration,
 
-    /// Time between two turns of a container
+    /// Time between two decisions about a container
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
     turn: SignedDuration,
 
-    /// The seed of the noise of a scenario
+    /// Seed of the noise of a scenario
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// table, json or yaml for the numbers, or a file to draw the first container in, which ends in .svg; may
-    /// be repeated
+    /// table, json or yaml for the numbers, or a file that ends in .svg for a picture of the first
+    /// container; may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 }
@@ -188,7 +190,7 @@ fn recorded(path: &Path, resource: TunedResource, step: SignedDuration) -> Resul
     let mean = values.iter().sum::<f64>() / count_as_f64(values.len().max(1));
     if mean <= 0.0 {
         return Err(refuse(
-            "nothing was wanted; accepted: values above zero".to_owned(),
+            "all values are zero; accepted: values above zero".to_owned(),
         ));
     }
     let to = MEAN

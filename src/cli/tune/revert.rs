@@ -23,15 +23,16 @@ use evenkeel_kubernetes::watched::WatchedPod;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel tune revert                   every Pod of the cluster
-  evenkeel tune revert -n shop           those of a namespace
-  evenkeel tune revert -n shop web-1     this one
+  evenkeel tune revert -n shop           every Pod of a namespace
+  evenkeel tune revert -n shop web-1     one Pod
 
-While a workload is in mode on (evenkeel.dev/tuning: on), it is tuned again when it is its turn: set that to off
-first. A Pod that somebody else has resized since keeps what it has, and loses the record alone. One that cannot be
-read may be a resized one, and is named as failed, as is one that is not there. Exit codes: 0 nothing is left to put
-back; 1 something is or may be left, or the cluster cannot be reached; 2 the call is wrong.";
+A workload in mode on (evenkeel.dev/tuning: on) is tuned again at its next turn, so set that to
+off first. A Pod that another writer has resized since keeps its resources, and only Evenkeel's
+record is removed. A Pod that does not exist, or cannot be read and so may be resized, counts as
+failed. Exit codes: 0 nothing is left to put back; 1 something is or may be left, or the cluster
+cannot be reached; 2 the command line is wrong.";
 
-/// Give Pods back the resources that they were made with
+/// Give resized Pods their original resources back
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -46,7 +47,7 @@ pub(super) struct Args {
     #[command(flatten)]
     kubeconfig: KubeconfigArgs,
 
-    /// Format of what was done
+    /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -175,7 +176,9 @@ impl From<Unreadable> for RevertedPod {
         Self {
             namespace: metadata.namespace.unwrap_or_default(),
             pod: metadata.name.unwrap_or_default(),
-            failed: Some(format!("it cannot be read, and may be resized: {error}")),
+            failed: Some(format!(
+                "it cannot be read, and may still be resized: {error}"
+            )),
         }
     }
 }
@@ -183,7 +186,7 @@ impl From<Unreadable> for RevertedPod {
 impl Report for Reverted {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         if self.pods.is_empty() {
-            return writeln!(to, "No Pod carries a resize of tuning.");
+            return writeln!(to, "No Pod has a resize of tuning.");
         }
         let mut table = style.table(["POD", "DONE"].map(Cell::new));
         for RevertedPod {
@@ -193,7 +196,7 @@ impl Report for Reverted {
         } in &self.pods
         {
             let done = match failed {
-                None => Cell::new("has what it was made with"),
+                None => Cell::new("has its original resources"),
                 Some(error) => style.bad(Cell::new(format!("failed: {error}"))),
             };
             table.add_row([Cell::new(format!("{namespace}/{pod}")), done]);

@@ -58,7 +58,7 @@ impl Leftovers {
             [] => "kubectl delete -k deploy/".to_owned(),
             [overlay] => format!("kubectl delete -k deploy/overlays/{overlay}"),
             _ => format!(
-                "kubectl delete -k FOLDER, that of your overlay with the components {}",
+                "kubectl delete -k FOLDER, the folder of your overlay with the components {}",
                 applied.join(", ")
             ),
         };
@@ -87,7 +87,7 @@ impl Leftovers {
         if self.check {
             return match marks.len() + objects.len() {
                 0 if unseen.is_empty() => Ok(()),
-                0 => Err(Failure::work("not everything could be looked at")),
+                0 => Err(Failure::work("not everything could be read")),
                 1 => Err(Failure::work("1 thing is left")),
                 left => Err(Failure::work(format_args!("{left} things are left"))),
             };
@@ -95,7 +95,7 @@ impl Leftovers {
         let stuck = marks.iter().filter(|mark| mark.is_stuck()).count();
         match (stuck, unseen.len()) {
             (0, 0) => Ok(()),
-            (0, _) => Err(Failure::work("not everything could be looked at")),
+            (0, _) => Err(Failure::work("not everything could be read")),
             (1, _) => Err(Failure::work("1 object could not be put back")),
             (stuck, _) => Err(Failure::work(format_args!(
                 "{stuck} objects could not be put back"
@@ -140,7 +140,7 @@ impl Mark {
             Some(Outcome::Restored) if self.user_bounds.is_some() => {
                 let is_count = self.bounds_now.is_some_and(ObjectBounds::is_count);
                 let what = if is_count { "replicas" } else { "bounds" };
-                format!("{what} put back, annotations taken away")
+                format!("{what} put back, annotations removed")
             }
             Some(Outcome::Restored) => "taken away".to_owned(),
             Some(Outcome::Gone) => "gone already".to_owned(),
@@ -204,7 +204,7 @@ impl Report for Leftovers {
             (false, _) => {}
         }
         if !marks.is_empty() {
-            let last = if self.check { "TAKEN AWAY BY" } else { "DONE" };
+            let last = if self.check { "REMOVED BY" } else { "DONE" };
             let mut table = style.table(["OBJECT", "LEFT ON IT", last].map(Cell::new));
             for mark in marks {
                 let next = Cell::new(mark.next());
@@ -225,10 +225,10 @@ impl Report for Leftovers {
             writeln!(to)?;
         }
         for blind in unseen {
-            writeln!(to, "Not looked at: {}: {}", blind.what, blind.why)?;
+            writeln!(to, "Not read: {}: {}", blind.what, blind.why)?;
         }
         if !yours.is_empty() {
-            writeln!(to, "Annotations of your own, which stay:")?;
+            writeln!(to, "Your own annotations, which stay:")?;
         }
         for yours in yours {
             writeln!(

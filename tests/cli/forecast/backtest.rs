@@ -75,9 +75,9 @@ fn models_that_are_estimated_tell_what_they_found() {
         "stdin",
         "/NAIVE",
         "MEAN OVER SERIES",
-        "arima on stdin, as estimated last: ARIMA(",
+        "arima on stdin, last estimate: ARIMA(",
         "Ljung-Box",
-        "as estimated last: ETS(",
+        "last estimate: ETS(",
     ] {
         assert!(
             called.stdout.contains(part),

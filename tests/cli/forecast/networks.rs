@@ -130,7 +130,10 @@ fn training_goes_on_from_a_file_of_the_same_kind_and_grid() {
         &never,
         &["--resume", text(&resume), "--steps", "3"],
     );
-    refused(&fewer, &["networks that answer 12 steps; --steps says 3"]);
+    refused(
+        &fewer,
+        &["the networks forecast 12 steps, and --steps is 3"],
+    );
     let load = trained.load();
     let files = [text(&load), "-o", text(&never), "--resume", text(&resume)];
     let arima = evenkeel(&[&["train", "--arima-gru"], &files[..]].concat());
@@ -167,7 +170,7 @@ fn files_that_are_no_such_model_or_know_too_much_are_refused() {
         &trained.model(),
         &["--models", "gru", "--horizon", "20"],
     );
-    refused(&far, &["networks that answer 12 steps; 20 are wanted"]);
+    refused(&far, &["networks that forecast 12 steps; 20 are needed"]);
     let shorter = folder.join("shorter");
     std::fs::create_dir_all(&shorter).unwrap();
     let known = backtest(&load(&shorter, "load.csv", 250), &trained.model(), &models);

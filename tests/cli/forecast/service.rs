@@ -232,7 +232,10 @@ fn a_target_that_cannot_be_drawn_is_named_with_the_way_to_one() {
     let address = serve(dashboard().routes());
     plot("shop/db", &[], address).is_refused(
         2,
-        &["shop/db is no target", "shop/web (HorizontalPodAutoscaler)"],
+        &[
+            "has no target shop/db",
+            "shop/web (HorizontalPodAutoscaler)",
+        ],
     );
     plot("web", &[], address).is_refused(2, &["NAMESPACE/NAME"]);
     plot("shop/web", &["--kind", "Deployment"], address).is_refused(2, &["no target"]);
@@ -246,7 +249,7 @@ fn an_address_that_is_no_service_is_named_with_the_way_to_one() {
     let nowhere = serve(axum::Router::new());
     plot("shop/web", &[], nowhere).is_refused(1, &["/api/v1/scaling answers 404"]);
     let other = axum::Router::new().fallback(async || "[]");
-    plot("shop/web", &[], serve(other)).is_refused(1, &["not understood"]);
+    plot("shop/web", &[], serve(other)).is_refused(1, &["cannot be read"]);
     evenkeel(&["forecast", "plot", "shop/web", "--url", "localhost"])
         .is_refused(2, &["--url", "http://127.0.0.1:8081"]);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -87,7 +87,7 @@ fn hpas_of_keda_and_loads_by_query_are_replayed() {
         }
         for (name, reason, told) in [
             ("keda-hpa-unnamed", "NoPast", "evenkeel.dev/query"),
-            ("alone", "NoAutoscaler", "KEDA has made no HPA"),
+            ("alone", "NoAutoscaler", "KEDA has created no HPA"),
             ("paused", "Paused", "paused"),
         ] {
             let one = target(&report, name);
@@ -110,7 +110,10 @@ fn hpas_of_keda_and_loads_by_query_are_replayed() {
         let told = &called.stdout;
         assert!(told.starts_with("0 of 2 HPAs assessed: "), "{told}");
         assert!(told.contains("scaling.queries is not any"), "{told}");
-        assert!(told.contains("shop/alone: KEDA has made no HPA"), "{told}");
+        assert!(
+            told.contains("shop/alone: KEDA has created no HPA"),
+            "{told}"
+        );
     });
 }
 

@@ -97,11 +97,11 @@ impl File {
             }
             match self.apply(text) {
                 Ok(()) => {
-                    let message = "it is in force from the next Pod on".to_owned();
+                    let message = "it takes effect from the next Pod on".to_owned();
                     self.recorder.normal(reference(&map), "FileRead", message);
                 }
                 Err(error) => {
-                    let message = format!("the old one stays in force: {error}");
+                    let message = format!("the old one stays in effect: {error}");
                     self.recorder
                         .warning(reference(&map), "FileRefused", message);
                 }

@@ -267,7 +267,7 @@ impl Report for Results {
         if self.partial {
             writeln!(
                 to,
-                "{}: interrupted before all was done. Rows marked * are of a part of their origins.\n",
+                "{}: interrupted before the end. Rows marked * cover a part of their origins.\n",
                 style.emphasis("PARTIAL RESULT")
             )?;
         }
@@ -293,7 +293,7 @@ impl Results {
             form,
         } in &self.found
         {
-            writeln!(to, "{model} on {series}, as estimated last: {form}.")?;
+            writeln!(to, "{model} on {series}, last estimate: {form}.")?;
         }
         for Absent {
             series,

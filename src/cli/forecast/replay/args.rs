@@ -22,24 +22,24 @@ Examples:
   evenkeel forecast replay traces/*.csv --peak 6 --request 500m --target 60% --min 2 --max 60 \\
       --noise 0.03 -o json
 
-Each file is one series: a column of times (RFC 3339 with an offset, or seconds since 1970), and one
-of values: the cpu load of all Pods together, in cores unless --unit says millicores, or in any
-unit with --peak. Samples lie at any regular distance up to an hour; between them the load is a line,
-on a grid of 15 s, and 3 or more missing ones are a gap. With --noise each value of the grid is
-multiplied by 1 + N(0, noise). All policies of a series have the same load.
+Each file is one series: a column of times (RFC 3339 with an offset, or seconds since 1970), and
+one of values: the cpu load of all Pods together, in cores unless --unit says millicores, or in
+any unit with --peak. The interval of samples is regular and at most an hour. The load is
+interpolated on a grid of 15 s, and 3 or more missing samples are a gap. With --noise, each value
+of the grid is multiplied by 1 + N(0, noise). All policies of a series have the same load.
 
-What lies before --count-from teaches the models; costs are counted from there on. Policies are
-Evenkeel's floors at risks of 0.1, 0.5, 1, 2 and 5 %, and the plain HPA at nine targets from its own
-down to two thirds of it.
+The models learn from the samples before --count-from, and costs count from there on. Policies are
+Evenkeel's floors at risks of 0.1, 0.5, 1, 2 and 5 %, and the plain HPA at nine targets from its
+own down to two thirds of it.
 
-Under-provisioned is the time in which the ready Pods carry more than 1.1 times the target, which the
-HPA's tolerance allows; overloaded that in which they carry more than they request. At equal
-replica-hours: Evenkeel's seconds as a share of those of the plain HPA whose lower target costs as
-many replica-hours (on a line between two targets in the logarithms of replica-hours and of seconds
-plus 15); below 1 is better. With fewer replica-hours than the plain HPA at its own target it is held
-against that one; with more than at the lowest target nothing is said. A series' figure is the
-geometric mean over its risks. Ctrl-C ends the work and prints what is there, labelled as partial; the
-exit code is 1 then.";
+Under-provisioned: the ready Pods carry more than 1.1 times the target, beyond the HPA's
+tolerance. Overloaded: they carry more than they request. At equal replica-hours: Evenkeel's
+seconds as a share of those of the plain HPA whose lower target costs as many replica-hours; below
+1 is better. Between two targets, the logarithms of replica-hours and of seconds plus 15 are
+interpolated. Floors with fewer replica-hours than the plain HPA at its own target are compared
+with that; floors with more than at the lowest target are not compared. The figure of a series is
+the geometric mean over its risks. Ctrl-C ends the work and prints the result so far, labelled as
+partial; the exit code is then 1.";
 
 /// Replay floors at several risks, and the plain HPA at lower targets, on past loads
 #[derive(Debug, clap::Args)]
@@ -49,16 +49,16 @@ pub(in crate::cli::forecast) struct Args {
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg (svg alone draws to
-    /// standard output); may be repeated
+    /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
+    /// prints the picture); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     pub(super) output: Vec<Output>,
 
-    /// Adds every 15 s of every policy to JSON and YAML, and a timeline to pictures
+    /// Add every 15 s of every policy to JSON and YAML, and a timeline to pictures
     #[arg(long)]
     pub(super) points: bool,
 
-    /// The clock of a timeline: UTC, local, or a name such as Europe/Berlin
+    /// The time zone of a timeline: UTC, local, or a name such as Europe/Berlin
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     pub(super) time_zone: TimeZone,
 
@@ -68,11 +68,11 @@ pub(in crate::cli::forecast) struct Args {
     #[command(flatten)]
     pub(super) load: Load,
 
-    /// Weights of the model global, made by `evenkeel train` [default: those that are built in]
+    /// Weights of the model global, made by `evenkeel train` [default: the built-in weights]
     #[arg(long, value_name = "FILE")]
     pub(super) weights: Option<PathBuf>,
 
-    /// Fit no trees of a series' own on its past: what a target has without a Prometheus, or on its
+    /// Fit no trees on the history of each series, as for a target without Prometheus or on its
     /// first day
     #[arg(long)]
     pub(super) without_own: bool,
@@ -107,7 +107,7 @@ pub(super) struct Pods {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(1..=100_000))]
     max: i32,
 
-    /// Time that a new Pod takes until it is ready [default: the distance of the samples, from 15s to 5m]
+    /// Time until a new Pod is ready [default: the interval of the samples, from 15s to 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     start_up: Option<SignedDuration>,
 }
@@ -115,8 +115,8 @@ pub(super) struct Pods {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The load")]
 pub(super) struct Load {
-    /// Count costs from here on; what lies before teaches [default: the last 30 % of the samples, and
-    /// at most the last 3 days]
+    /// Count costs from this time on; earlier samples are for learning [default: the last 30 % of
+    /// the samples, and at most the last 3 days]
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     pub(super) count_from: Option<Timestamp>,
 
@@ -132,11 +132,11 @@ pub(super) struct Load {
     #[arg(long, value_name = "QUANTITY", conflicts_with = "unit")]
     pub(super) peak: Option<Quantity>,
 
-    /// Unit of the values, cores or millicores; needed where it is in doubt
+    /// Unit of the values, cores or millicores; needed if it is ambiguous
     #[arg(long, value_enum, value_name = "UNIT")]
     pub(super) unit: Option<Unit>,
 
-    /// The column of values, where there are several
+    /// The column of values, if there are several
     #[arg(long, value_name = "NAME")]
     pub(super) column: Option<String>,
 }

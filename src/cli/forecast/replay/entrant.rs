@@ -95,7 +95,7 @@ fn scale(samples: &mut [Sample], args: &Args) -> Result<Result<(), String>, Fail
     let largest = values.fold(0.0, f64::max);
     if largest <= 0.0 {
         return Ok(Err(
-            "no sample is above 0, so that --peak cannot scale it".to_owned()
+            "no sample is above 0, so --peak cannot scale it".to_owned()
         ));
     }
     let factor = base_units(Resource::Cpu, peak) / largest;

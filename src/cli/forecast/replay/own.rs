@@ -48,7 +48,8 @@ pub(in crate::cli) struct OwnPast {
 }
 
 impl OwnPast {
-    /// A past that is learnt from in half the time: trees are not fitted anew on what they were judged by.
+    /// A past that is learnt from in half the time: trees are not fitted again on the data that
+    /// they were judged by.
     pub(in crate::cli) fn quick() -> Self {
         let plain = OwnSettings::default();
         Self {

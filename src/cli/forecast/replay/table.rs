@@ -13,8 +13,9 @@ impl Report for Replay {
         if self.partial {
             writeln!(
                 to,
-                "{}: interrupted before all was done. Series that were not begun are left out, and the last one \
-                 may lack policies.\n",
+                "{}: interrupted before the end. Series that were not started are left out, and \
+                 the last one may lack policies.\n\
+                 ",
                 style.emphasis("PARTIAL RESULT")
             )?;
         }
@@ -49,13 +50,15 @@ impl Replay {
             let (more, fewer) = (labels("more"), labels("fewer"));
             if !more.is_empty() {
                 notes.push(format!(
-                    "{}: floors at {more} have more replica-hours than the plain HPA at its lowest target; they are held against nothing",
+                    "{}: floors at {more} cost more replica-hours than the plain HPA at its lowest \
+                     target, so there is no comparison",
                     one.name
                 ));
             }
             if !fewer.is_empty() {
                 notes.push(format!(
-                    "{}: floors at {fewer} have fewer replica-hours than the plain HPA at its own target, against which they are held",
+                    "{}: floors at {fewer} cost fewer replica-hours than the plain HPA at its own \
+                     target, and are compared with that",
                     one.name
                 ));
             }

@@ -61,12 +61,12 @@ fn choose(query: &Query<'_>, targets: &[Arc<TargetStatus>]) -> Result<Arc<Target
     match named.collect::<Vec<_>>()[..] {
         [target] => Ok(Arc::clone(target)),
         [] => Err(Failure::call(format_args!(
-            "{name} is no target of {}; its targets: {}",
+            "{} has no target {name}; its targets: {}",
             query.url,
             list(targets)
         ))),
         _ => Err(Failure::call(format_args!(
-            "{name} is of several kinds: say which with --kind"
+            "several kinds have a target {name}: choose one with --kind"
         ))),
     }
 }
@@ -101,7 +101,7 @@ fn resource(query: &Query<'_>, target: &TargetStatus) -> Result<Resource, Failur
     let drawn = drawn.or_else(|| names.is_empty().then_some(Resource::Cpu));
     drawn.ok_or_else(|| {
         Failure::work(format_args!(
-            "{}/{} scales by {}, of which neither is drawn: cpu or memory",
+            "{}/{} scales by {}; only cpu and memory can be drawn",
             query.namespace,
             query.name,
             names.join(" and ")

@@ -27,7 +27,9 @@ pub(super) fn compose(query: &Query<'_>, answer: Answer) -> Result<Plot, String>
     let mut loads = status.loads.iter();
     let load = loads.find(|load| *load.resource == *resource.as_str());
     let load = load.ok_or_else(|| format!("the target does not scale by {resource}"))?;
-    let horizon = status.horizon_seconds.ok_or("nothing was decided yet")?;
+    let horizon = status
+        .horizon_seconds
+        .ok_or("nothing has been decided yet")?;
     let horizon = SignedDuration::from_secs(horizon);
     let simulated = Target {
         resource,

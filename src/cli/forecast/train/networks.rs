@@ -37,15 +37,15 @@ pub(in crate::cli::forecast) struct Flags {
     #[arg(long)]
     pub(super) arima_gru: bool,
 
-    /// Train one network on many loads, which it knows by name and time
+    /// Train one network on many loads, which it identifies by name and time
     #[arg(long)]
     pub(super) swish_net: bool,
 
-    /// Go on from the networks in a file of the same kind
+    /// Continue training the networks in a file of the same kind
     #[arg(long, value_name = "FILE", requires = "networks")]
     resume: Option<PathBuf>,
 
-    /// The steps ahead that networks answer
+    /// The number of steps ahead that networks forecast
     #[arg(long, value_name = "STEPS", default_value = "12", requires = "networks", value_parser = parse_horizon)]
     steps: NonZeroUsize,
 }
@@ -81,7 +81,7 @@ pub(super) struct Call<'a> {
 pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
     let [path] = call.files else {
         return Err(Failure::call(format_args!(
-            "--{model} learns from one file, and {} are given",
+            "--{model} needs one file, and {} are given",
             call.files.len()
         )));
     };
@@ -93,7 +93,7 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
             network_model::is_for(&read, file, model, &load, steps)?;
             if read.description.series != load.name {
                 return Err(Failure::call(format_args!(
-                    "{}: networks that have learnt {}, and not {}",
+                    "{}: the networks have learnt {}, not {}",
                     file.display(),
                     excerpt(&read.description.series, network_model::NAME_SHOWN),
                     load.name
@@ -102,7 +102,7 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
             network_model::is_unseen(file, &load, read.description.learnt_to)?;
             if read.description.horizon != steps.get() {
                 return Err(Failure::call(format_args!(
-                    "{}: networks that answer {} steps; --steps says {steps}",
+                    "{}: the networks forecast {} steps, and --steps is {steps}",
                     file.display(),
                     read.description.horizon
                 )));
@@ -222,7 +222,8 @@ impl Report for NetworkDescription {
         } = self;
         writeln!(
             to,
-            "{kind}: {networks} networks of {hidden} units read {window} {scaling}, and answer {horizon} steps."
+            "{kind}: {networks} networks of {hidden} units read {window} {scaling}, and forecast \
+             {horizon} steps."
         )?;
         writeln!(
             to,
@@ -247,8 +248,8 @@ impl Report for NetworkDescription {
         }
         writeln!(
             to,
-            "Worse than the last value at {} steps: the load is no longer what it was. A backtest without --model-file \
-             trains anew every 250 values.",
+            "Worse than the last value at {} steps: the load has changed. A backtest without \
+             --model-file retrains every 250 values.",
             worse.join(" and ")
         )
     }

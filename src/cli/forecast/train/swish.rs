@@ -27,7 +27,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
     let steps = network_model::SWISH_HORIZON;
     if call.flags.steps() != steps {
         return Err(Failure::call(format_args!(
-            "--steps {} is not accepted: swish-net answers {steps} steps",
+            "--steps {} is not accepted: swish-net forecasts {steps} steps",
             call.flags.steps()
         )));
     }
@@ -92,7 +92,8 @@ fn before(path: &Path, loads: &[Load]) -> Result<SwishNet, Failure> {
     let given = given.map(|load| (&*load.name, load.recorded.step().as_secs()));
     if !known.eq(given) {
         return Err(Failure::call(format_args!(
-            "{}: the network has learnt other loads than are given, in another order or by other steps",
+            "{}: the network has learnt other loads, another order of them, or other steps than \
+             are given",
             path.display()
         )));
     }

@@ -21,7 +21,7 @@ use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffi
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Traffic")]
 pub(in crate::cli::forecast) struct Columns {
-    /// Make a model of the utilisation from these columns of traffic, each of all replicas together
+    /// Train a model of the utilisation on these columns of traffic, each the sum over all replicas
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(super) traffic: Vec<String>,
 
@@ -38,7 +38,7 @@ pub(in crate::cli::forecast) struct Columns {
     )]
     replicas: String,
 
-    /// The clock by which days and weeks are counted: UTC, local, or a name such as Europe/Berlin
+    /// The time zone of days and weeks: UTC, local, or a name such as Europe/Berlin
     #[arg(long, value_name = "ZONE", default_value = "UTC", requires = "traffic", value_parser = parse_zone)]
     time_zone: TimeZone,
 }
@@ -62,7 +62,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
     } = call;
     let [file] = files else {
         return Err(Failure::call(format_args!(
-            "--traffic learns from one file, and {} are given",
+            "--traffic needs one file, and {} are given",
             files.len()
         )));
     };
@@ -116,7 +116,8 @@ impl Columns {
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Failure::call(format_args!(
-                "column {:?} is named twice: of --traffic, --replicas and --utilisation each column is one",
+                "column {:?} is named twice: --traffic, --replicas and --utilisation must name \
+                 different columns",
                 pair[0]
             ))),
             None => Ok(wanted),
@@ -155,7 +156,8 @@ impl Report for Trained {
         if self.left_out > 0 {
             writeln!(
                 to,
-                "{} of {} rows were left out: something is missing there, or there were no replicas.",
+                "{} of {} rows were left out, because a value is missing or there were no \
+                 replicas.",
                 self.left_out,
                 self.samples + self.left_out
             )?;

@@ -19,10 +19,13 @@ impl Report for Ways {
         }
         writeln!(
             to,
-            "\nAt equal replica-hours: seconds under-provisioned / overloaded as a share of those of the plain HPA whose \
-             lower target costs\nas many replica-hours, the geometric mean over workloads and seeds; below 1 is better. \
-             By seed: the lowest and the highest\nof the first. A run that costs more than the plain HPA at its lowest \
-             target is held against nothing."
+            "\n\
+             At equal replica-hours: seconds under-provisioned / overloaded, as a share of those \
+             of the plain HPA whose lower target costs\n\
+             as many replica-hours; the geometric mean over workloads and seeds; below 1 is \
+             better. By seed: the lowest and the highest\n\
+             of the first share. A run that costs more than the plain HPA at its lowest target is \
+             not compared."
         )
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn svg(compared: &Compared) -> String {
     };
     let shown = TunedResource::ALL.into_iter().filter_map(of);
     let charts: Vec<Chart> = shown.map(|entry| Chart::Figure(figure(entry))).collect();
-    chart::page("Limits under several ways of tuning", &charts)
+    chart::page("Limits under several tuning methods", &charts)
 }
 
 fn figure(entry: &Entry) -> Figure {
@@ -59,7 +59,7 @@ fn figure(entry: &Entry) -> Figure {
         shape: Shape::Line(used, Stroke::Solid),
     });
     Figure {
-        title: format!("{}: what is wanted, and what is allowed", entry.name),
+        title: format!("{}: what is needed, and what is allowed", entry.name),
         notes: Vec::new(),
         from,
         to,

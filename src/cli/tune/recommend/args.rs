@@ -16,21 +16,23 @@ Examples:
   kubectl apply --server-side --force-conflicts -f patches.yaml
   evenkeel tune recommend -f deployment.yaml --cpu cpu.csv --memory memory.csv --container app
 
-For each container of Deployments and StatefulSets: its requests and limits, what its Pods used (the middle, the
-90th and 99th percentile and the highest of means of --step; of memory the highest of each), the share of periods
-in which it was throttled, the times that it was killed for want of memory, and what its template should say. A
-limit is the highest mean of five steps and a fifth above it ([CLBP] (4.18)), never below the highest value and
-5 % above it, of memory 10 %; at least a fifth above a limit that it was throttled at in more than 5 % of the
-periods, or killed at. A request is the 90th percentile, and the limit in a Pod of the class Guaranteed. Requests
-of a resource that an HPA or IHPA counts by as a share of them, or container by container, stay. evenkeel.dev/min-allowed
-and max-allowed of the workload hold. A limit or request that is absent is not added.
+For each container of Deployments and StatefulSets, the output has its requests and limits, what
+its Pods used (median, 90th and 99th percentile and maximum of the means of --step; for memory, of
+the maximum of each step), the share of periods in which it was throttled, how often it was
+OOM-killed, and what its template should say. A recommended limit is 20 % above the highest mean
+of five steps (formula (4.18) of [CLBP]), at least 5 % above the highest value (memory: 10 %), and
+at least 20 % above a limit at which the container was throttled in more than 5 % of the periods
+or was OOM-killed. A recommended request is the 90th percentile, or the limit in a Guaranteed Pod.
+A request stays if an HPA or IHPA scales by that resource as a share of requests, or container by
+container. evenkeel.dev/min-allowed and max-allowed of the workload apply. A missing limit or
+request is not added.
 
 Rights: list on deployments.apps, statefulsets.apps, horizontalpodautoscalers.autoscaling and
-intelligenthorizontalpodautoscalers.autoscaling.evenkeel.dev. Files are
-`timestamp,value`, of cpu in cores, of memory in bytes. Exit codes: 0 done; 1 cluster or Prometheus does not
-answer, or nothing was measured; 2 the call or the configuration is wrong.";
+intelligenthorizontalpodautoscalers.autoscaling.evenkeel.dev. Files are `timestamp,value`, with
+cpu in cores and memory in bytes. Exit codes: 0 done; 1 the cluster or Prometheus does not answer,
+or there are no measurements; 2 the command line or the configuration is wrong.";
 
-/// Tell for each container what it used and what its template should say
+/// Show what each container used, and recommend requests and limits for its template
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli::tune) struct Args {
@@ -41,27 +43,27 @@ pub(in crate::cli::tune) struct Args {
     #[arg(long, short, value_name = "NAME")]
     pub(super) namespace: Option<String>,
 
-    /// Days of the past to look at
+    /// Days of history to read
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=30))]
     pub(super) days: u32,
 
-    /// Time that each value speaks of
+    /// Time that each value covers
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
     pub(super) step: SignedDuration,
 
-    /// A workload's manifest, in place of a cluster; `-` reads standard input
+    /// A workload's manifest, instead of a cluster; `-` reads standard input
     #[arg(long, short, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
 
-    /// What one container of it used of cpu, in cores: a CSV file
+    /// A CSV file with the cpu that one container of it used, in cores
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(super) cpu: Option<PathBuf>,
 
-    /// What it used of memory, in bytes: a CSV file
+    /// A CSV file with the memory that it used, in bytes
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(super) memory: Option<PathBuf>,
 
-    /// The container that the files are of, where there are several
+    /// The container that the files describe, if there are several
     #[arg(long, value_name = "NAME", requires = "file")]
     pub(super) container: Option<String>,
 
@@ -82,6 +84,6 @@ pub(super) enum Shown {
     Json,
     /// YAML for programs
     Yaml,
-    /// The changed templates as documents
+    /// Patches of the changed templates
     Patches,
 }

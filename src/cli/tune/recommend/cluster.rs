@@ -34,8 +34,8 @@ pub(super) async fn workloads(args: &Args) -> Result<Vec<Workload>, Failure> {
     let (prometheus, url) = source(&config)?;
     if !prometheus.knows_containers() {
         return Err(Failure::call(
-            "metrics.prometheus.queries has a podCpu or podMemory of its own, which says nothing of containers; \
-             accepted: the built-in ones",
+            "metrics.prometheus.queries sets podCpu or podMemory, which have no series of \
+             containers; accepted: the built-in queries",
         ));
     }
     let client = args.kubeconfig.connect().await;

@@ -34,7 +34,9 @@ pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<Workload>, Failu
         (None, [only]) => (*only).to_owned(),
         (_, names) => {
             let accepted = names.join(", ");
-            return Err(refuse(format!("--container is to be one of {accepted}")));
+            return Err(refuse(format!(
+                "--container is missing or unknown; accepted: {accepted}"
+            )));
         }
     };
     let used = CpuMemory {
@@ -82,7 +84,7 @@ fn credible(used: &[Vec<f64>], resource: TunedResource) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "its {} of up to {} is more than any machine has; accepted: {unit}, of one container",
+        "its {} of up to {} is more than any machine has; accepted: {unit} of one container",
         resource.as_str(),
         resource.quantity(Amount::from_f64(highest)),
     ))

@@ -200,7 +200,7 @@ impl Recommended {
         if all.any(|one| one.after.is_some()) {
             Ok(())
         } else {
-            Err(Failure::work("nothing was measured of any container"))
+            Err(Failure::work("no container has a measurement"))
         }
     }
 }

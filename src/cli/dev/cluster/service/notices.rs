@@ -87,7 +87,7 @@ impl Notices {
         let broken = before.is_some_and(|before| errors > before) || !synced;
         if broken {
             self.resyncing = Some(0);
-            let text = "interrupted: acting on what was last seen".to_owned();
+            let text = "interrupted: acting on the last known objects".to_owned();
             return Some(notice("watches", text));
         }
         let looks = self.resyncing?;
@@ -210,7 +210,7 @@ mod tests {
         let mut notices = Notices::default();
         said(&mut notices, WELL);
         let errors = WELL.replace("error\"} 1", "error\"} 2");
-        let interrupted = "watches interrupted: acting on what was last seen";
+        let interrupted = "watches interrupted: acting on the last known objects";
         assert_eq!(said(&mut notices, &errors), [interrupted]);
         for _ in 0..RESYNCED {
             assert_eq!(said(&mut notices, &errors), ["watches resynced"]);
