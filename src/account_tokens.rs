@@ -127,7 +127,7 @@ impl AccountTokens {
             .await
             .map_err(|error| self.refusal(&error))?;
         let status = made.status;
-        let status = status.ok_or_else(|| self.unusable("there is none in it"))?;
+        let status = status.ok_or_else(|| self.unusable("the answer has no token"))?;
         let mut header = HeaderValue::from_str(&format!("Bearer {}", status.token))
             .map_err(|_| self.unusable("characters that no HTTP header can hold"))?;
         header.set_sensitive(true);

@@ -155,7 +155,7 @@ impl Agent {
         }
         if self.switch.get() != Writes::Disabled {
             self.pass(Vec::new()).await;
-            tracing::info!("limits of disk I/O are taken away");
+            tracing::info!("disk I/O limits are removed");
         }
     }
 

@@ -51,8 +51,8 @@ fn check_context(read: &Kubeconfig, context: &str, name: &str) -> anyhow::Result
 fn unfound(error: &InferConfigError) -> anyhow::Error {
     let kubeconfig = error.source().map_or_else(String::new, ToString::to_string);
     anyhow!(
-        "no way to reach a cluster was found: neither KUBECONFIG nor ~/.kube/config can be used ({kubeconfig}), and \
-         this is no Pod with a ServiceAccount; give --kubeconfig FILE"
+        "no cluster is configured: neither KUBECONFIG nor ~/.kube/config can be used \
+         ({kubeconfig}), and this is not a Pod with a ServiceAccount; give --kubeconfig FILE"
     )
 }
 

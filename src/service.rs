@@ -99,11 +99,14 @@ pub(crate) async fn serve(
         .await
         .is_err()
     {
-        tracing::warn!(parts = tasks.len(), "parts of the service are left behind");
+        tracing::warn!(
+            parts = tasks.len(),
+            "parts of the service did not stop in time"
+        );
     }
     let removed = tokio::time::timeout(ending.removal, removal).await;
     if removed.is_err() {
-        tracing::error!("not everything is taken back: evenkeel uninstall --force does it");
+        tracing::error!("not everything is undone: run evenkeel uninstall --force");
     }
     ended
 }

@@ -41,8 +41,8 @@ pub enum HostError {
     #[error(transparent)]
     Name(#[from] NotKubepods),
     #[error(
-        "{path} is no cgroup of version 2: mount kubelet's folder for Pods, kubepods.slice with the cgroup \
-         driver systemd or kubepods with cgroupfs, of a node with cgroup v2"
+        "{path} is not a cgroup of version 2: mount the kubelet's directory for Pods from a node \
+         with cgroup v2 (kubepods.slice with the cgroup driver systemd, kubepods with cgroupfs)"
     )]
     NoCgroup { path: PathBuf, source: io::Error },
 }

@@ -122,11 +122,11 @@ impl Limiter {
             });
             match kept {
                 Ok(Kept::As { .. }) => {
-                    tracing::info!(pod = uid, "limits of disk I/O are taken away");
+                    tracing::info!(pod = uid, "disk I/O limits are removed");
                 }
                 Ok(Kept::Absent | Kept::NoController) => {}
                 Err(error) => {
-                    self.warn("release", &error, "a limit of disk I/O is not taken away");
+                    self.warn("release", &error, "a disk I/O limit could not be removed");
                     done.failures += 1;
                 }
             }
@@ -191,7 +191,7 @@ impl Limiter {
                 devices: named(&mut foreign.into_iter()),
             }),
             Err(error) => {
-                self.warn("enforce", &error, "a limit of disk I/O is not set");
+                self.warn("enforce", &error, "a disk I/O limit could not be set");
                 Some(Notice::Failed(error.to_string()))
             }
         }
@@ -288,7 +288,7 @@ impl Limiter {
                 });
             }
         }
-        tracing::info!(cgroup = %cgroup.display(), line, "a limit of disk I/O is written");
+        tracing::info!(cgroup = %cgroup.display(), line, "a disk I/O limit is set");
         Ok(true)
     }
 }

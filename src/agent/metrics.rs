@@ -29,17 +29,17 @@ impl Metrics {
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
             "disk_io_limited_pods",
-            "Pods of the node whose limit of disk I/O stands",
+            "Pods of the node whose limit of disk I/O is set",
             self.limited.clone(),
         );
         registry.register(
             "disk_io_unlimited_pods",
-            "Pods of the node that ask for a limit of disk I/O which does not stand, by reason",
+            "Pods of the node that ask for a limit of disk I/O which is not set, by reason",
             self.unlimited.clone(),
         );
         registry.register(
             "disk_io_limit_failures",
-            "Limits of disk I/O that could not be set or taken away, tried again with the next look",
+            "Limits of disk I/O that could not be set or removed; they are tried again",
             self.failures.clone(),
         );
     }

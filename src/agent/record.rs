@@ -16,21 +16,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error(
-        "the record {path} cannot be used: a folder that lasts as long as the machine runs is needed"
+        "the record {path} cannot be used: its directory must persist until the machine restarts"
     )]
     Unusable { path: PathBuf, source: io::Error },
     #[error(
-        "{path} is no record of limits of disk I/O: without it nobody knows which are the agent's; delete \
-         it, and limits that stand stay until their Pods end"
+        "{path} is not a record of disk I/O limits, so the agent cannot know which limits are its \
+         own; if you delete it, present limits stay until their Pods end"
     )]
     Malformed {
         path: PathBuf,
         source: serde_json::Error,
     },
     /// Each would take the other's limits for somebody else's.
-    #[error("another agent keeps the record {path}: there is to be one on a node")]
+    #[error("another agent uses the record {path}: run one agent on each node")]
     Held { path: PathBuf },
-    #[error("{path} names the cgroup {cgroup}, which is outside of kubelet's folder")]
+    #[error("{path} names the cgroup {cgroup}, which is outside the kubelet's directory")]
     Outside { path: PathBuf, cgroup: PathBuf },
 }
 
@@ -212,7 +212,10 @@ mod tests {
         record.stands("u", SDA, Limit::NONE);
         record.save().unwrap();
         let second = Record::open(path.clone()).unwrap_err();
-        assert!(second.to_string().contains("one on a node"), "{second}");
+        assert!(
+            second.to_string().contains("one agent on each node"),
+            "{second}"
+        );
         drop(record);
         assert_eq!(Record::open(path).unwrap().uids(), [""; 0]);
     }
@@ -222,10 +225,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("limits.json");
         for (text, reason) in [
-            ("{", "is no record"),
+            ("{", "is not a record"),
             (
                 r#"{"u": {"cgroup": "a", "limits": {"sda": []}}}"#,
-                "is no record",
+                "is not a record",
             ),
             (r#"{"u": {"cgroup": "../x", "limits": {}}}"#, "outside"),
             (r#"{"u": {"cgroup": "/x", "limits": {}}}"#, "outside"),
@@ -238,6 +241,6 @@ mod tests {
         }
         let nowhere = folder.path().join("none/limits.json");
         let error = Record::open(nowhere).unwrap_err().to_string();
-        assert!(error.contains("a folder that lasts"), "{error}");
+        assert!(error.contains("must persist"), "{error}");
     }
 }

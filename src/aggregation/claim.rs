@@ -23,18 +23,18 @@ pub async fn claim(
         Ok(Some(found)) => match api_service::holder(&found, namespace) {
             Holder::Own => {}
             Holder::Other(other) => anyhow::bail!(
-                "{field}: APIService {name} leads to {other}, which serves all of the group: leave the \
-                 component out, or delete the APIService once nobody needs that server"
+                "{field}: APIService {name} points to {other}, which serves the whole group: leave \
+                 the component out, or delete the APIService once that server is no longer needed"
             ),
         },
         Ok(None) => tracing::warn!(
             api_service = name,
-            "a group is served, and nobody is led to it yet"
+            "an API group is served, but no APIService points to it yet"
         ),
         Err(error) => tracing::warn!(
             api_service = name,
             error = &error as &dyn std::error::Error,
-            "it is not known who holds a group of the cluster"
+            "the APIService of a group could not be read"
         ),
     }
     Ok(())

@@ -35,7 +35,7 @@ async fn groups(State(shared): State<Arc<Groups>>, request: Request) -> Result<R
     let caller = shared.introductions.caller(&parts);
     caller.map_err(|unknown| failure::status(401, "Unauthorized", unknown.to_string()))?;
     if !is_read(&parts) {
-        let message = "the groups can be got, and not changed".to_owned();
+        let message = "the groups can be read only".to_owned();
         return Err(failure::status(405, "MethodNotAllowed", message).into());
     }
     let groups = shared.groups.clone();

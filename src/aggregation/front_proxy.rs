@@ -41,7 +41,7 @@ impl CallerHeaders {
 enum Error {
     #[error("the API server: {0}")]
     Api(#[from] kube::Error),
-    #[error("ConfigMap {NAMESPACE}/{CONFIG_MAP} is not there")]
+    #[error("ConfigMap {NAMESPACE}/{CONFIG_MAP} does not exist")]
     Absent,
     #[error("ConfigMap {NAMESPACE}/{CONFIG_MAP}: {0}")]
     Config(#[from] RequestHeadersError),
@@ -108,7 +108,7 @@ impl FrontProxy {
                 self.in_use = None;
             }
             if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
-                warn!(%error, suppressed, "callers of the groups behind the API server cannot be known");
+                warn!(%error, suppressed, "callers of the aggregated API groups cannot be authenticated");
             }
         }
     }

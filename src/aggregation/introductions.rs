@@ -34,11 +34,12 @@ impl Introductions {
     pub(crate) fn caller(&self, request: &Parts) -> Result<UserInfo, Unknown> {
         let refused = |why: &str| Unknown(why.to_owned());
         let peer = request.extensions.get::<Arc<Peer>>();
-        let peer = peer.ok_or_else(|| refused("callers show a certificate, over TLS"))?;
+        let peer = peer.ok_or_else(|| refused("callers must present a certificate over TLS"))?;
         peer.authorise(Authority::FrontProxy, clock::now())
             .map_err(|error| refused(&error.to_string()))?;
         let names = self.0.names();
-        let names = names.ok_or_else(|| refused("the API server tells no headers of callers"))?;
+        let names =
+            names.ok_or_else(|| refused("the API server passes no headers about callers"))?;
         let caller = names.caller(&texts(&request.headers));
         caller.ok_or_else(|| refused("the front proxy names no user"))
     }

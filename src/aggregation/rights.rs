@@ -31,7 +31,7 @@ pub struct Rights {
 pub enum Denied {
     #[error("the API server does not allow it")]
     Forbidden,
-    #[error("the API server cannot be asked whether the caller may")]
+    #[error("the API server cannot be asked for the caller's rights")]
     Unreviewed,
 }
 

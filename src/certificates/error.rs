@@ -6,10 +6,10 @@ use super::files::{AUTHORITIES, SERVER_CERTIFICATE};
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A name that no certificate can carry.
-    #[error("{0:?} is no DNS name that a certificate can carry")]
+    #[error("{0:?} is not a valid DNS name for a certificate")]
     Name(String),
     /// A moment that a certificate cannot state.
-    #[error("{0} cannot stand in a certificate")]
+    #[error("{0} cannot be in a certificate")]
     Time(jiff::Timestamp),
     /// A key or a certificate could not be made.
     #[error("a certificate could not be made")]
@@ -37,7 +37,7 @@ pub enum CertificateError {
         key: &'static str,
     },
     /// The server certificate is signed by none of the authorities.
-    #[error("{SERVER_CERTIFICATE} is signed by none of {AUTHORITIES}")]
+    #[error("{SERVER_CERTIFICATE} is not signed by any of {AUTHORITIES}")]
     Unsigned,
 }
 

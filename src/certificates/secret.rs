@@ -77,7 +77,7 @@ fn authorities(
         if !facts.is_authority {
             return Err(damaged(
                 certificate_file,
-                "a certificate in it is no authority",
+                "a certificate in it is not an authority",
             ));
         }
         let position = keys

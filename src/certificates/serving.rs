@@ -46,7 +46,7 @@ impl Bundle {
 enum Error {
     #[error("the API server: {0}")]
     Api(#[from] kube::Error),
-    #[error("there is no Secret {0}, which evenkeel-signer makes")]
+    #[error("there is no Secret {0}, which evenkeel-signer creates")]
     Absent(String),
     #[error("Secret {name}: {source}")]
     Incomplete {
@@ -182,7 +182,7 @@ impl ServingSecret {
 
     fn report(&self, error: &Error) {
         if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
-            warn!(%error, suppressed, "the certificates could not be looked at");
+            warn!(%error, suppressed, "the certificates could not be read");
         }
     }
 }

@@ -71,7 +71,8 @@ enum Error {
         source: KeyRotationError,
     },
     #[error(
-        "Secret {name}: new keys are asked for while a rotation goes on, whose end stays: finish it first"
+        "Secret {name}: new keys are requested while a rotation is in progress, which continues as \
+         planned: finish it first"
     )]
     Rotates { name: String },
 }
@@ -217,7 +218,7 @@ impl Signer {
         let bundle = Bundle::generate(clock::now(), &names, &self.settings.validity)?;
         let name = &self.settings.secret_name;
         let change = certificate_secret::create(&self.namespace, name, &bundle.encode());
-        info!(secret = name, "new authorities are made");
+        info!(secret = name, "new authorities are created");
         self.write(&change).await
     }
 
@@ -291,7 +292,7 @@ impl Signer {
         }
         let (bundle, rotation) = (&next.bundle, next.rotation.map(|it| it.to_string()));
         let authorities = bundle.authorities().len();
-        info!(not_after = %bundle.leaf().not_after(), authorities, rotation, "the certificates move on");
+        info!(not_after = %bundle.leaf().not_after(), authorities, rotation, "the certificates enter their next step");
         let change = certificate_secret::replace(
             &self.namespace,
             &self.settings.secret_name,
@@ -339,7 +340,7 @@ impl Signer {
     fn report(&self, error: &Error) {
         self.metrics.failed(error.reason());
         if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
-            warn!(%error, suppressed, "the certificates could not be looked after");
+            warn!(%error, suppressed, "the certificates could not be maintained");
         }
     }
 }

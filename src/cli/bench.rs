@@ -186,7 +186,7 @@ fn check_duration(flag: &str, given: SignedDuration, least: Duration) -> Result<
         .filter(|duration| *duration >= least);
     duration.ok_or_else(|| {
         Failure::call(format_args!(
-            "{flag} {given:#} is not accepted: a duration of at least {least:?}, such as 10s"
+            "{flag} {given:#} is not accepted; accepted: a duration of at least {least:?}, such as 10s"
         ))
     })
 }
@@ -199,7 +199,7 @@ impl Remote {
         };
         let Some(host) = url.host().filter(|_| url.scheme_str() == Some("https")) else {
             return Err(Failure::call(format_args!(
-                "--url {url} is not accepted: an https URL such as https://127.0.0.1:8443"
+                "--url {url} is not accepted; accepted: an https URL such as https://127.0.0.1:8443"
             )));
         };
         let authorities = read(&ca)?;

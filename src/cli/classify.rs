@@ -145,7 +145,7 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
     if let Some(given) = declared.filter(|_| !is_declared) {
         let names: Vec<&str> = policy.profiles.names().collect();
         warnings.push(format!(
-            "annotation evenkeel.dev/profile: {given:?} is not accepted, the default applies: {}",
+            "annotation evenkeel.dev/profile: {given:?} is not accepted, and the default applies; accepted: {}",
             names.join(", ")
         ));
     }

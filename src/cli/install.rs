@@ -212,7 +212,7 @@ fn check_namespace(name: &str) -> Result<(), Failure> {
             .all(|end| end.is_some_and(|byte| is_part(*byte)));
     if !is_label {
         return Err(Failure::call(format_args!(
-            "--namespace: {name:?} is not accepted: at most 63 lower-case letters, digits and -, such as {NAMESPACE}"
+            "--namespace: {name:?} is not accepted; accepted: at most 63 lower-case letters, digits and -, such as {NAMESPACE}"
         )));
     }
     if name == "default" || name.starts_with("kube-") {

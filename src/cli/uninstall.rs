@@ -28,8 +28,8 @@ Examples:
   evenkeel uninstall --expired                   put back bounds that no replica has renewed for an hour
 
 What it undoes:
-  - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return, with
-    later edits of yours
+  - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return,
+    including your later edits
   - a workload that mode direct scaled to zero gets one replica
   - taints of overloaded nodes, Pod deletion costs, annotations and labels that Evenkeel wrote
   - Pods that Evenkeel resized get their original resources back
@@ -57,7 +57,7 @@ removes taints and Pod deletion costs if no leader has renewed the Lease for an 
 
 Exit codes:
   0  nothing is left for it to do (with --check: nothing is left at all)
-  1  something is left that it could not take back, or the cluster cannot be reached
+  1  something is left that it could not undo, or the cluster cannot be reached
   2  the command line is wrong";
 
 /// What is not looked at where the configuration cannot be read.

@@ -116,12 +116,12 @@ impl Metrics {
         self.register_watches(registry);
         registry.register(
             "scaling_kinds",
-            "1 for how the cluster serves a kind of scaling.kinds",
+            "How the cluster serves a kind of scaling.kinds: 1 for the present state",
             self.custom_kinds.clone(),
         );
         registry.register(
             "second_scheduler_alive",
-            "1 while the second scheduler renews its Lease, so that Pods are given to it",
+            "1 while the second scheduler renews its Lease, so that admission assigns Pods to it",
             self.second_scheduler.clone(),
         );
         self.register_nodes(registry);
@@ -149,7 +149,7 @@ impl Metrics {
     fn register_nodes(&self, registry: &mut Registry) {
         registry.register(
             "metrics_nodes",
-            "Nodes by how fresh the measurement of a resource is",
+            "Nodes by the freshness of the measurement of a resource",
             self.nodes.clone(),
         );
         registry.register(
@@ -159,12 +159,14 @@ impl Metrics {
         );
         registry.register(
             "nodes_with_forecast",
-            "Nodes whose load of a resource is foreseen by a forecast that is trusted; 0 while scheduling.forecast is off",
+            "Nodes with a trusted forecast of the load of a resource; 0 while scheduling.forecast \
+             is off",
             self.foreseen.clone(),
         );
         registry.register(
             "nodes_io_pressed",
-            "Nodes whose tasks wait for disks of unknown capacity so much that they take no Pods",
+            "Nodes that take no Pods, because their tasks wait too long for disks of unknown \
+             capacity",
             self.io_pressed.clone(),
         );
         registry.register(

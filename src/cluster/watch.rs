@@ -73,7 +73,7 @@ pub(crate) struct Watched<'a, P> {
 pub enum WatchError {
     #[error("the watch of {kind} ended")]
     Ended { kind: String },
-    #[error("the watch of {kind} broke off")]
+    #[error("the watch of {kind} was interrupted")]
     BrokeOff {
         kind: String,
         source: tokio::task::JoinError,

@@ -39,8 +39,8 @@ pub(super) fn check(sections: &[CapacitySection], check: &mut Checker) -> Vec<La
             check.refuse(
                 &path,
                 format_args!(
-                    "is never reached: the first entry that matches counts, and \
-                     scheduling.capacities[{known}] matches every node that this one does"
+                    "has no effect: the first entry that matches a node counts, and \
+                     scheduling.capacities[{known}] matches every node that this entry matches"
                 ),
             );
         }
@@ -59,15 +59,12 @@ impl CapacitySection {
         if match_labels.is_empty() {
             check.refuse(
                 &format!("{path}.matchLabels"),
-                "labels of nodes are needed, such as node.kubernetes.io/instance-type: m5.large; \
-                 for all nodes there are network.capacity and disk.ioCapacity",
+                "needs labels of nodes, such as node.kubernetes.io/instance-type: m5.large; for \
+                 all nodes, use network.capacity and disk.ioCapacity",
             );
         }
         if network_io.is_none() && disk_io.is_none() {
-            check.refuse(
-                path,
-                "networkIo or diskIo is needed, such as 10Gbps or 500MB/s",
-            );
+            check.refuse(path, "needs networkIo or diskIo, such as 10Gbps or 500MB/s");
         }
         let mut rate = |field: &str, text: &Option<Text>| {
             let rate = check.rate(&format!("{path}.{field}"), text.as_ref());

@@ -102,13 +102,13 @@ fn check_callers(
             "files",
             "files with certificates.schedulerCa, the file of the CA that signs kube-scheduler's \
              client certificate, such as /etc/evenkeel/scheduler/ca.crt; or with \
-             certificates.extenderCallers: anybody, by which whoever reaches the port may ask the \
-             extender",
+             certificates.extenderCallers: anybody, which lets every client that reaches the port \
+             call the extender",
         ),
         (Mode::Files, Some(_), ExtenderCallers::Anybody) => check.refuse_value(
             CALLERS,
             "anybody",
-            "authenticated, since certificates.schedulerCa is given",
+            "authenticated, because certificates.schedulerCa is set",
         ),
         (Mode::SelfManaged, _, ExtenderCallers::Anybody) => check.refuse_value(
             CALLERS,

@@ -55,7 +55,10 @@ impl Checker {
 
     /// Notes `given` at `path` together with what would be accepted.
     pub(crate) fn refuse_value(&mut self, path: &str, given: impl fmt::Debug, accepted: &str) {
-        self.refuse(path, format_args!("{given:?} is not accepted: {accepted}"));
+        self.refuse(
+            path,
+            format_args!("{given:?} is not accepted; accepted: {accepted}"),
+        );
     }
 
     /// Notes when `given` is another text than the one that is accepted.
@@ -181,7 +184,7 @@ impl Checker {
             self.refuse(
                 path,
                 format_args!(
-                    "{duration:#} is not accepted: less than {limit_path}, which is {limit:#}"
+                    "{duration:#} is not accepted; accepted: less than {limit_path}, which is {limit:#}"
                 ),
             );
         }

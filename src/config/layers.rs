@@ -243,7 +243,8 @@ fn parse_file(path: &Path, text: &str) -> Result<Map<String, Value>, ConfigError
         Ok(Value::Object(tree)) => Ok(tree),
         Ok(Value::Null) => Ok(Map::new()),
         Ok(_) => Err(refuse(
-            "is not accepted: a YAML mapping with the fields of EvenkeelConfiguration".to_owned(),
+            "is not accepted; accepted: a YAML mapping with the fields of EvenkeelConfiguration"
+                .to_owned(),
         )),
         Err(error) => Err(refuse(format!("is not YAML: {error}"))),
     }

@@ -93,7 +93,7 @@ impl MetricsSection {
         if *source == SourceName::Replay && replayed.file.as_os_str().is_empty() {
             check.refuse(
                 "metrics.replay.file",
-                "is needed by metrics.source replay: the path of a trace",
+                "metrics.source replay needs it: the path of a trace",
             );
         }
         Settings {

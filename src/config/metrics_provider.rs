@@ -94,7 +94,7 @@ impl MetricsProviderSection {
                 let name = &query.name;
                 check.refuse(
                     &path,
-                    format_args!("{name:?} is there twice: one query a name"),
+                    format_args!("{name:?} is listed twice: one query for each name"),
                 );
             }
             checked.push(query);

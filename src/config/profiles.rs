@@ -94,7 +94,7 @@ impl ProfileSection {
             }
             (None, Some(weights)) => (format!("{path}.weights"), weights.check()),
             (None, None) | (Some(_), Some(_)) => {
-                check.refuse(path, "either `matrix` or `weights` is needed, not both");
+                check.refuse(path, "needs either `matrix` or `weights`, not both");
                 return None;
             }
         };
@@ -126,7 +126,7 @@ fn judgements(rows: &[Vec<Text>], path: &str, check: &mut Checker) -> Option<Vec
 
 /// Text that is no judgement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted: a number such as 3, or a fraction such as 1/3")]
+#[error("{0:?} is not accepted; accepted: a number such as 3, or a fraction such as 1/3")]
 pub(crate) struct NoJudgement(String);
 
 /// A judgement as people write it: a number or a fraction.

@@ -89,13 +89,13 @@ impl ScalingSection {
                 Err(error) => {
                     check.refuse(
                         &path,
-                        format_args!("{error}: {} is accepted", scaled_kind::ACCEPTED),
+                        format_args!("{error}; accepted: {}", scaled_kind::ACCEPTED),
                     );
                 }
                 Ok(one) if taken.iter().any(|other| other.is_same(&one)) => {
                     check.refuse(
                         &path,
-                        format_args!("{one} is there twice: once, in one version"),
+                        format_args!("{one} is listed twice: list each kind once, in one version"),
                     );
                 }
                 Ok(one) => taken.push(one),
@@ -105,7 +105,7 @@ impl ScalingSection {
             let (given, most) = (self.kinds.len(), scaled_kind::MOST);
             check.refuse(
                 "scaling.kinds",
-                format_args!("{given} kinds, of at most {most}"),
+                format_args!("{given} kinds; accepted: at most {most}"),
             );
         }
         taken

@@ -154,7 +154,8 @@ fn holds_one(caller: &str, budget: Bytes, limit: Bytes, check: &mut Checker) {
         check.refuse(
             &format!("server.bodyBudget.{caller}"),
             format_args!(
-                "{} bytes are not accepted: at least server.{caller}BodyLimit, which is {} bytes",
+                "{} bytes are not accepted; accepted: at least server.{caller}BodyLimit, which is \
+                 {} bytes",
                 budget.0, limit.0
             ),
         );
@@ -178,7 +179,7 @@ fn apart(settings: &Settings, provider: Option<&metrics_provider::Settings>, che
     for (position, (path, address)) in listeners.iter().copied().enumerate() {
         let mut before = listeners[..position].iter();
         if let Some((other, taken)) = before.find(|(_, taken)| collide(address, *taken)) {
-            let accepted = format!("another port than that of {other}, which listens on {taken}");
+            let accepted = format!("a port other than that of {other}, which listens on {taken}");
             check.refuse_value(path, address, &accepted);
         }
     }
@@ -200,7 +201,7 @@ fn loopback(path: &str, text: &Text, check: &mut Checker) -> SocketAddr {
         check.refuse_value(
             path,
             address,
-            "a loopback address such as 127.0.0.1:8081, since it asks nobody who they are",
+            "a loopback address such as 127.0.0.1:8081, because it does not authenticate callers",
         );
     }
     address

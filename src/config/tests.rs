@@ -383,12 +383,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1}]}",
         "scaling.kinds[0]",
-        "no name of a kind",
+        "not the name of a kind",
     ),
     (
         "scaling: {kinds: [{apiVersion: argoproj.io/v1%2Fa, kind: Rollout}]}",
         "scaling.kinds[0]",
-        "no group and version",
+        "not a group and version",
     ),
     (
         "scaling: {kinds: [{apiVersion: a.io/v1, kind: A}, {apiVersion: a.io/v2, kind: A}]}",
@@ -597,17 +597,17 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "server: {metrics: '[::]:8443'}",
         "server.metrics",
-        "another port than that of server.https, which listens on [::]:8443",
+        "a port other than that of server.https, which listens on [::]:8443",
     ),
     (
         "server: {http: '0.0.0.0:8443'}",
         "server.http",
-        "another port than that of server.https",
+        "a port other than that of server.https",
     ),
     (
         "server: {dashboard: '127.0.0.1:8080'}",
         "server.dashboard",
-        "another port than that of server.http",
+        "a port other than that of server.http",
     ),
     (
         "server: {bodyBudget: 128Mi}",
@@ -618,7 +618,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "metricsProvider: {enabled: true, grpc: '[::]:8443'}",
         "metricsProvider.grpc",
-        "another port than that of server.https",
+        "a port other than that of server.https",
     ),
     (
         "metricsProvider: {enabled: true, plaintextGrpc: 8446}",
@@ -678,7 +678,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "certificates: {mode: files, schedulerCa: /tls/ca.crt, extenderCallers: anybody}",
         "certificates.extenderCallers",
-        "since certificates.schedulerCa is given",
+        "because certificates.schedulerCa is set",
     ),
     (
         "certificates: {extenderCallers: anybody}",
@@ -1054,7 +1054,7 @@ fn capacities_are_told_by_labels_and_an_entry_that_is_never_reached_is_refused()
     let capacities = |yaml: &str| load(&format!("scheduling: {{capacities: [{yaml}]}}"));
     for (yaml, told) in [
         ("{diskIo: 1MB/s}", "[0].matchLabels"),
-        ("{matchLabels: {a: b}}", "networkIo or diskIo is needed"),
+        ("{matchLabels: {a: b}}", "needs networkIo or diskIo"),
         ("{matchLabels: {a: b}, diskIo: fast}", "[0].diskIo"),
         ("{matchLabels: {a: b}, cpu: 4}", "cpu"),
         (
@@ -1091,18 +1091,18 @@ fn prometheus_is_shown_one_way_to_say_who_calls_and_nothing_secret_stands_in_the
             "headers.Authorization",
         ),
         ("headers: {cookie: a=b}", "bearerTokenFile"),
-        ("headers: {'a b': c}", "no name of an HTTP header"),
+        ("headers: {'a b': c}", "not the name of an HTTP header"),
         (r#"headers: {a: "b\nc"}"#, "no HTTP header can hold"),
-        ("basicAuth: {username: a}", "needed together"),
+        ("basicAuth: {username: a}", "needs both"),
         (
             "basicAuth: {username: 'a:b', passwordFile: f}",
             "without a colon",
         ),
         (
             "basicAuth: {username: a, passwordFile: f}, bearerTokenFile: t",
-            "either of the two",
+            "one of the two",
         ),
-        ("clientCertificate: {keyFile: f}", "needed together"),
+        ("clientCertificate: {keyFile: f}", "needs both"),
     ] {
         let refused = prometheus(yaml).unwrap_err().to_string();
         assert!(refused.contains(told), "{yaml}: {refused}");
@@ -1132,9 +1132,9 @@ fn queries_of_the_operators_own_are_dated_or_refused() {
         ("nodeCpu: vector(1)", "names no metric"),
         (
             r#"nodeCpu: 'label_replace(a, "node", "$1", "host", "(.*)")'"#,
-            "give `value` and `time`",
+            "set `value` and `time`",
         ),
-        ("podCpu: {value: a, time: b}", "takes no `time`"),
+        ("podCpu: {value: a, time: b}", "does not accept `time`"),
         ("nodeCpu: {value: a}", "time"),
         ("nodeCpu: [a]", "`value` and `time`"),
     ] {
@@ -1219,7 +1219,7 @@ fn no_more_kinds_are_taken_than_are_watched_without_harm() {
     assert_eq!(kinds(16).unwrap().kinds.len(), 16);
     let refused = kinds(17).unwrap_err().to_string();
     assert!(
-        refused.contains("scaling.kinds") && refused.contains("17 kinds, of at most 16"),
+        refused.contains("scaling.kinds") && refused.contains("17 kinds; accepted: at most 16"),
         "{refused}"
     );
 }

@@ -239,13 +239,13 @@ impl ExternalPortraits {
             }
         };
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
-            tracing::warn!("not all jobs of portraits could be looked at in time");
+            tracing::warn!("not all jobs of portraits could be checked in time");
         }
     }
 }
 
 fn warn(error: &kube::Error, (namespace, name): &Key) {
-    tracing::warn!(%error, namespace, name, "the job of a portrait cannot be looked at");
+    tracing::warn!(%error, namespace, name, "the job of a portrait cannot be checked");
 }
 
 /// Reads as much of an object as its type holds; `None` where there is none.

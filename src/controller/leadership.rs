@@ -285,9 +285,9 @@ impl Elector {
             Ok::<(), kube::Error>(())
         };
         match tokio::time::timeout(self.timing.retry_period, released).await {
-            Ok(Ok(())) => info!("gave the lease back"),
-            Ok(Err(error)) => warn!(%error, "the lease could not be given back"),
-            Err(_) => warn!("the lease could not be given back in time"),
+            Ok(Ok(())) => info!("released the lease"),
+            Ok(Err(error)) => warn!(%error, "the lease could not be released"),
+            Err(_) => warn!("the lease could not be released in time"),
         }
     }
 }

@@ -107,27 +107,27 @@ impl Metrics {
         );
         registry.register(
             "refused_pods_oldest_seconds",
-            "How long the longest waiting of them has waited",
+            "The longest wait of these Pods",
             self.refused_oldest_seconds.clone(),
         );
         registry.register(
             "overloaded_nodes",
-            "Nodes that carry a taint of Evenkeel as overloaded",
+            "Nodes with Evenkeel's taint for overloaded nodes",
             self.overloaded_nodes.clone(),
         );
         registry.register(
             "deletion_cost_pods",
-            "Pods that carry a cost of deletion of Evenkeel",
+            "Pods with a deletion cost of Evenkeel",
             self.marked_pods.clone(),
         );
         registry.register(
             "replica_profiles",
-            "ReplicaProfiles by what stands against them, Followed where nothing does",
+            "ReplicaProfiles by the reason why they are not applied; Followed if they are",
             self.replica_profiles.clone(),
         );
         registry.register(
             "online_conditions",
-            "Writes of the condition that opens or shuts the readiness gate of a Pod",
+            "Writes of the condition that opens or closes the readiness gate of a Pod",
             self.online_conditions.clone(),
         );
         registry.register(
@@ -137,22 +137,23 @@ impl Metrics {
         );
         registry.register(
             "online_conditions_awaited",
-            "Pods whose condition for the readiness gate is to be written",
+            "Pods whose condition for the readiness gate waits to be written",
             self.awaited_conditions.clone(),
         );
         registry.register(
             "scale_ins_balanced",
-            "Rounds in which Pods of a ReplicaSet were given costs of deletion before a scale-in",
+            "Rounds in which Pods of a ReplicaSet got deletion costs before a scale-in",
             self.balanced_scale_ins.clone(),
         );
         registry.register(
             "scale_ins_waiting",
-            "Workloads that are scaled in and whose Pods are looked at in a later round",
+            "Scaled-in workloads whose Pods are processed in a later round",
             self.waiting_scale_ins.clone(),
         );
         registry.register(
             "scale_ins_left_alone",
-            "Ticks at which a workload was scaled in and no Pod of it was given a cost, by reason",
+            "Ticks at which a workload was scaled in and no Pod of it got a deletion cost, by \
+             reason",
             self.unbalanced_scale_ins.clone(),
         );
     }

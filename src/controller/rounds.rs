@@ -211,7 +211,7 @@ impl Rounds {
             .as_deref()
             .and_then(|node| self.cluster.node_version(node));
         if let (Some(node), Some(version)) = (node, version) {
-            tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, waking refused Pods");
+            tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, refused Pods are retried");
             self.queue.put(wake::write(&node, &version, now));
         }
     }

@@ -153,7 +153,7 @@ impl Tuning {
         if let Some(why) = why
             && let Some(suppressed) = self.warned.permit("left", clock::instant())
         {
-            warn!(pods = left, %why, suppressed, "Pods keep resources that they were not made with");
+            warn!(pods = left, %why, suppressed, "Pods do not have their original resources");
         }
     }
 
@@ -165,7 +165,8 @@ impl Tuning {
                 Ok(lowers) => Some(lowers),
                 Err(error) => {
                     if let Some(suppressed) = self.warned.permit("version", clock::instant()) {
-                        warn!(%error, suppressed, "the API server does not tell its version, so that no Pod is resized or put back");
+                        warn!(%error, suppressed, "the API server does not report its version, so \
+                            no Pod is resized or put back");
                     }
                     None
                 }
@@ -231,7 +232,7 @@ impl Tuning {
             }
             Err(error) => {
                 self.metrics.unsampled();
-                warn!(%error, "what containers use cannot be measured, so that none is tuned");
+                warn!(%error, "the use of containers cannot be measured, so none is tuned");
             }
         }
     }
@@ -252,7 +253,8 @@ impl Tuning {
         let limits = match Limits::list(&self.client).await {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
-                warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed, so that no Pod is resized");
+                warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be \
+                    listed, so no Pod is resized");
                 Arc::new(Limits::unlisted(&error))
             }
         };

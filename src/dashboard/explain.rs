@@ -93,7 +93,7 @@ fn pod_in(body: &[u8]) -> Result<Pod, String> {
     }
     // Lists would be read as objects without names.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err("is no JSON object".to_owned());
+        return Err("is not a JSON object".to_owned());
     }
     let typed: Typed = json::from_slice(body).map_err(|error| error.to_string())?;
     match typed.kind.as_deref() {
@@ -117,7 +117,7 @@ fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExpla
         Some(nodes) => {
             let names: Vec<Cow<'_, str>> = nodes.split(',').map(Cow::Borrowed).collect();
             if let Some(stranger) = names.iter().find(|name| snapshot.nodes.get(name).is_none()) {
-                let message = format!("nodes: {stranger:?} is no node of this cluster");
+                let message = format!("nodes: {stranger:?} is not a node of this cluster");
                 return Err(ApiError::bad_request("NodeUnknown", message));
             }
             explain_among(pod, &call, names)

@@ -59,8 +59,8 @@ impl Hosts {
             let Some(named) = named else { continue };
             if named.as_str().contains('@') || !self.contains(named.host()) {
                 let message = format!(
-                    "{:?} is no host of the dashboard; accepted: localhost, a loopback address, or \
-                     one of server.dashboardHosts",
+                    "{:?} is not a host of the dashboard; accepted: localhost, a loopback address, \
+                     or one of server.dashboardHosts",
                     named.as_str()
                 );
                 let status = StatusCode::MISDIRECTED_REQUEST;

@@ -17,16 +17,16 @@ use crate::server::handlers::json_body;
 const PATHS: [(&str, &str); 3] = [
     (
         api::SCALING,
-        "every target of scaling and what is decided of it; ?namespace= for those of one",
+        "every scaling target with its decision; ?namespace= for one namespace",
     ),
     (
         api::SCALING_HISTORY,
-        "the recent past of one target: ?namespace=&name=, and &kind=&resource= where it is not a \
-         HorizontalPodAutoscaler or not by cpu",
+        "the recent history of one target: ?namespace=&name=, and &kind=&resource= if it is not a \
+         HorizontalPodAutoscaler by cpu",
     ),
     (
         api::EXPLAIN,
-        "why a Pod went where it is: ?namespace=&pod=, or a POST of any Pod",
+        "why a Pod went to its node: ?namespace=&pod=, or a POST of any Pod",
     ),
 ];
 
@@ -40,7 +40,7 @@ pub fn index() -> Router {
     Router::new()
         .route("/", get(list))
         .fallback(async || -> ApiError {
-            let message = "there is no such path; / lists those that there are";
+            let message = "there is no such path; / lists all paths";
             ApiError::new(StatusCode::NOT_FOUND, "NotFound", message)
         })
 }
@@ -81,6 +81,6 @@ mod tests {
         }
         let (status, text) = asked("/nothing").await;
         assert_eq!(status, StatusCode::NOT_FOUND);
-        assert!(text.contains("/ lists those"), "{text}");
+        assert!(text.contains("/ lists all"), "{text}");
     }
 }

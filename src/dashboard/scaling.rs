@@ -101,7 +101,8 @@ async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<Histor
         name: name.as_str().into(),
     };
     let points = scaling.traces.points(&key, &resource).ok_or_else(|| {
-        let message = format!("{kind} {namespace}/{name} is no target that scales by {resource}");
+        let message =
+            format!("{kind} {namespace}/{name} is not a target that scales by {resource}");
         ApiError::new(StatusCode::NOT_FOUND, "NoSuchTarget", message)
     })?;
     Ok(Json(History {

@@ -28,7 +28,7 @@ impl Address {
     /// It is none, or not allowed.
     pub(super) fn of_url(url: &str, settings: &Settings) -> Result<Self, CheckError> {
         let uri = server_address(url);
-        let uri = uri.map_err(|_| CheckError::Address("no http or https URL"))?;
+        let uri = uri.map_err(|_| CheckError::Address("not an http or https URL"))?;
         let allows = |allowed: &AllowedUrl| allowed.allows(&uri);
         if !settings.allowed.iter().any(allows) {
             let url = excerpt(url, TOLD);
@@ -66,13 +66,11 @@ pub(super) fn cluster_ip(service: &Service, port: u16) -> Result<IpAddr, &'stati
         type_, cluster_ip, ..
     } = spec;
     if type_.as_deref() == Some("ExternalName") {
-        return Err("is of type ExternalName, and such are not asked");
+        return Err("is of type ExternalName, which is not called");
     }
     let address = match cluster_ip.as_deref() {
-        None | Some("" | "None") => return Err("is headless, and such are not asked"),
-        Some(address) => address
-            .parse()
-            .map_err(|_| "has a ClusterIP that is none")?,
+        None | Some("" | "None") => return Err("is headless, which is not called"),
+        Some(address) => address.parse().map_err(|_| "has an invalid ClusterIP")?,
     };
     let mut ports = spec.ports.iter().flatten();
     let serves = ports.any(|one| {
@@ -106,19 +104,19 @@ mod tests {
         for (edit, why) in [
             (
                 (|spec: &mut Value| spec["type"] = "ExternalName".into()) as fn(&mut Value),
-                "is of type ExternalName, and such are not asked",
+                "is of type ExternalName, which is not called",
             ),
             (
                 |spec| spec["clusterIP"] = "None".into(),
-                "is headless, and such are not asked",
+                "is headless, which is not called",
             ),
             (
                 |spec| spec["clusterIP"] = Value::Null,
-                "is headless, and such are not asked",
+                "is headless, which is not called",
             ),
             (
                 |spec| spec["clusterIP"] = "a.example".into(),
-                "has a ClusterIP that is none",
+                "has an invalid ClusterIP",
             ),
             (|spec| spec["ports"] = json!([]), "has no such port"),
             (

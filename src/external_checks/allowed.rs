@@ -19,11 +19,11 @@ pub struct AllowedUrl {
 pub enum AllowedUrlError {
     #[error(transparent)]
     Address(#[from] AddressError),
-    #[error("a host is written out, without *")]
+    #[error("a host must not contain *")]
     Host,
     #[error("a query or fragment of the URL is not accepted")]
     Query,
-    #[error("a path is made of letters, digits and -._~, without empty or relative segments")]
+    #[error("a path must have letters, digits and -._~ only, and no empty or relative segments")]
     Path,
 }
 

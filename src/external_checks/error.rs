@@ -10,13 +10,13 @@ use crate::account_tokens::TokenError;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The configuration does not let it be asked.
-    #[error("{url} is under none of scaling.checks.allowed in Evenkeel's configuration")]
+    #[error("{url} is not below a URL of scaling.checks.allowed in Evenkeel's configuration")]
     NotAllowed {
         /// The beginning of the address.
         url: String,
     },
     /// What is named is no address of a server.
-    #[error("the address is none: {0}")]
+    #[error("the address is invalid: {0}")]
     Address(&'static str),
     /// The Service cannot be asked.
     #[error("Service {name} {why}")]
@@ -35,7 +35,7 @@ pub enum CheckError {
     #[error("HTTP {0}: redirects are not followed")]
     Redirect(u16),
     /// Another status than 200.
-    #[error("HTTP {0} is no answer")]
+    #[error("HTTP {0}; accepted: 200")]
     Status(u16),
     #[error(transparent)]
     Answer(#[from] AnswerError),

@@ -57,7 +57,7 @@ mod tests {
             }),
             look_back: SignedDuration::ZERO,
         };
-        let failure = Some("HTTP 503 is no answer".to_owned());
+        let failure = Some("HTTP 503; accepted: 200".to_owned());
         let answer = Answer {
             passes: true,
             message: "well".to_owned(),

@@ -98,7 +98,7 @@ impl CheckSource {
         })?;
         found.ok_or_else(|| CheckError::Service {
             name: name.to_owned(),
-            why: "is not there",
+            why: "does not exist",
         })
     }
 

@@ -69,7 +69,7 @@ pub enum MetricsError {
         message: String,
     },
     /// The answer is not what the API answers: not JSON, cut short, or of another shape.
-    #[error("answer not understood: {cause}; it begins with {excerpt:?}")]
+    #[error("the answer cannot be read: {cause}; it begins with {excerpt:?}")]
     Malformed {
         /// The fault and its place.
         cause: String,
@@ -77,10 +77,10 @@ pub enum MetricsError {
         excerpt: String,
     },
     /// The API server does not tell what it serves there. Nothing of its answer is repeated.
-    #[error("{path} does not tell what is served")]
+    #[error("{path} does not list the served APIs")]
     Undiscovered { path: String },
     /// The query gives something else than what was asked for.
-    #[error("the query gives a {given}, not a {wanted}")]
+    #[error("the query returns a {given}, not a {wanted}")]
     ResultType {
         /// The type of the result.
         given: String,
@@ -104,17 +104,17 @@ pub enum MetricsError {
     Query(#[from] QueryError),
     /// A query for one value gives none, or several.
     #[error(
-        "the query gives {given} series where one is wanted: aggregate, for example with sum()"
+        "the query returns {given} series, and one is needed: aggregate, for example with sum()"
     )]
     SeriesCount { given: usize },
     /// A value that is no finite number.
-    #[error("the query gives {0}, which is no amount")]
+    #[error("the query returns {0}, which is not an amount")]
     NoAmount(f64),
     /// Under way still, or resting after it was slow; the answer before it counts, if there is one.
-    #[error("slower than a round; the answer before it counts until it comes")]
+    #[error("slower than a round; the previous answer counts until the new one arrives")]
     Late,
     /// Not asked, because the queries before it could not reach the server.
-    #[error("not asked, as the server did not answer the queries before it")]
+    #[error("not sent, because the server did not answer the queries before it")]
     Skipped,
     /// The process is shutting down.
     #[error("given up, as the process shuts down")]

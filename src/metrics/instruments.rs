@@ -82,7 +82,7 @@ impl Metrics {
         let own = registry.sub_registry_with_prefix("metrics");
         own.register_with_unit(
             "query_duration",
-            "Time that a query to the metrics source took, its answer read",
+            "Time of a query to the metrics source, until its answer is read",
             Unit::Seconds,
             metrics.durations.clone(),
         );
@@ -93,25 +93,25 @@ impl Metrics {
         );
         own.register(
             "values_dropped",
-            "Values in answers of the metrics source that were not taken",
+            "Values in answers of the metrics source that were not used",
             metrics.dropped.clone(),
         );
         own.register_with_unit(
             "signal_wait",
-            "How long questions of single targets have waited for their turn, the longest of each who is \
-             asked and lane; lane=\"trial\": those that were slow of late, or are new",
+            "The longest wait of queries for single targets, by API and lane; lane=\"trial\": new \
+             queries, and queries that were slow recently",
             Unit::Seconds,
             metrics.waits.clone(),
         );
         own.register_with_unit(
             "sample_age",
-            "Age of the newest measurement of any node, as of the last round",
+            "Age of the newest measurement of any node in the last round",
             Unit::Seconds,
             metrics.age.clone(),
         );
         own.register(
             "self_check_findings",
-            "1 for what the last check of names found; none before it has run",
+            "1 for each finding of the last check of names; absent before the first check",
             metrics.findings.clone(),
         );
     }

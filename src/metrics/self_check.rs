@@ -441,7 +441,7 @@ mod tests {
             texts(&findings),
             [
                 "2 of 2 nodes have no measurement and are scheduled by estimates: node-1, node-2",
-                "2 measured names are no node of this cluster: 10.0.0.1, 10.0.0.2",
+                "2 measured names match no node of this cluster: 10.0.0.1, 10.0.0.2",
                 "the label \"host\" holds the names of 2 of 2 nodes: set \
                  metrics.prometheus.nodeLabel: host",
             ]
@@ -534,7 +534,7 @@ mod tests {
         Arc::make_mut(&mut columns[Resource::NetworkIo]).remove("node-2");
         let told = texts(&check(&nodes(2), &round, &[]));
         assert_eq!(told.len(), 1, "{told:?}");
-        let begin = "networkIo is not measured of 1 of 2 nodes, and estimated there: node-2: ";
+        let begin = "networkIo is not measured on 1 of 2 nodes, and is estimated there: node-2: ";
         assert!(told[0].starts_with(begin), "{told:?}");
         assert!(
             told[0].contains("metrics.prometheus.queries.nodeNetworkIo"),
@@ -565,7 +565,7 @@ mod tests {
         let told = texts(&check(&nodes(1), &round, &[]));
         assert_eq!(told.len(), 2, "{told:?}");
         for (told, why) in told.iter().zip(["included_pod_metrics", "node-agent"]) {
-            assert!(told.contains("of no Pod") && told.contains(why), "{told}");
+            assert!(told.contains("for no Pod") && told.contains(why), "{told}");
         }
     }
 
@@ -596,7 +596,7 @@ mod tests {
         }
         let text = clocks(&round, at(10), max_age).unwrap().to_string();
         assert!(text.contains("2 of 2 nodes is 10 minutes old"), "{text}");
-        assert!(text.contains("a clock is off"), "{text}");
+        assert!(text.contains("a clock is wrong"), "{text}");
     }
 
     #[test]
@@ -614,7 +614,7 @@ mod tests {
         }
         let told = texts(&check(&nodes(1), &round, &[]));
         assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with("2 series speak of"), "{told:?}");
+        assert!(told[0].starts_with("2 series describe"), "{told:?}");
         assert!(told[0].contains("(nodeCpu)"), "{told:?}");
         assert!(told[0].contains("metrics.prometheus.matchers"), "{told:?}");
     }

@@ -136,7 +136,7 @@ impl GrpcService {
             }
         };
         let PeerAddress(address) = caller.address.ok_or_else(|| {
-            Refusal::Unauthenticated("nothing tells where the caller is".to_owned())
+            Refusal::Unauthenticated("the caller has no known address".to_owned())
         })?;
         addresses.authorise(address, &asked.query).await
     }

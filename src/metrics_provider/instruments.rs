@@ -44,12 +44,12 @@ impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "metrics_provider_queries",
-            "Questions for series by kind and outcome",
+            "Queries of series by kind and outcome",
             self.questions.clone(),
         );
         registry.register_with_unit(
             "metrics_provider_query_duration",
-            "Time from a question that was let in to its answer, its wait included",
+            "Time from an accepted query to its answer, including its wait",
             Unit::Seconds,
             self.durations.clone(),
         );

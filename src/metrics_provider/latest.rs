@@ -119,7 +119,7 @@ impl MetricsProvider {
         } = usage;
         let resource = served(*resource).ok_or_else(|| {
             Refusal::NotFound(format!(
-                "{METRICS_API} tells cpu and memory only, and metrics.source is no Prometheus"
+                "{METRICS_API} has cpu and memory only, and metrics.source is not prometheus"
             ))
         })?;
         let resource = resource.into();
@@ -162,9 +162,9 @@ impl MetricsProvider {
                 Ok(one(labels, &sample))
             }
             // No path says that it is that of the asker alone.
-            Choice::Selected(_) if kind.known() == Some(Kind::Namespace) => Err(
-                Refusal::Parameter("a namespace is asked about by its name".to_owned()),
-            ),
+            Choice::Selected(_) if kind.known() == Some(Kind::Namespace) => {
+                Err(Refusal::Parameter("a namespace needs a name".to_owned()))
+            }
             Choice::Selected(selector) => {
                 let metric = ServedMetric::Objects {
                     object: reference("", api_version),

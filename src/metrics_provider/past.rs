@@ -25,8 +25,8 @@ impl MetricsProvider {
     ) -> Result<SeriesAnswer, Refusal> {
         let prometheus = self.sources.prometheus.as_ref().ok_or_else(|| {
             Refusal::NoPast(
-                "the past is Prometheus' to tell, and metrics.source is none: without start, end and \
-                 step the newest values are told"
+                "history needs metrics.source prometheus; without start, end and step, the newest \
+                 values are returned"
                     .to_owned(),
             )
         })?;
@@ -81,14 +81,14 @@ impl MetricsProvider {
     ) -> Result<LabelMatchers, Refusal> {
         let Choice::Named(name) = objects else {
             return Err(Refusal::NoPast(
-                "the past of objects is asked for one by one: give a name".to_owned(),
+                "history of objects is available for one object at a time: give a name".to_owned(),
             ));
         };
         let query = self.configured(&metric.name);
         let label = query.and_then(|(_, query)| query.object_label.as_deref());
         let label = label.ok_or_else(|| {
             Refusal::NoPast(format!(
-                "the past of {:?} is not told: metricsProvider.queries has no query of that name with an \
+                "{:?} has no history: metricsProvider.queries has no query of that name with an \
                  objectLabel",
                 metric.name
             ))
@@ -107,7 +107,7 @@ impl MetricsProvider {
         let MetricIdentifier { name, selector } = metric;
         let (prometheus, query) = self.configured(name).ok_or_else(|| {
             Refusal::NoPast(format!(
-                "the past of {name:?} is not told: metricsProvider.queries has no query of that name"
+                "{name:?} has no history: metricsProvider.queries has no query of that name"
             ))
         })?;
         if let Some(selector) = selector {
@@ -171,8 +171,8 @@ fn ending(workload: &WorkloadReference) -> Result<&'static str, Refusal> {
     let WorkloadReference { kind, name } = workload;
     pod_names::ending(kind.known(), name).ok_or_else(|| {
         Refusal::NoPast(format!(
-            "the past of the {} {name} is not told: the names of its Pods do not say whose they are; those \
-             of a Deployment or StatefulSet with a name of at most 46 characters do",
+            "the {} {name} has no history: the names of its Pods do not identify it; Pods of a \
+             Deployment or StatefulSet with a name of at most 46 characters do",
             kind.kind
         ))
     })

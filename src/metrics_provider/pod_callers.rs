@@ -92,7 +92,7 @@ impl PodCallers {
         let account = account.map_err(|refusal| (*refusal).clone())?;
         let account = account.ok_or_else(|| {
             Refusal::Unauthenticated(format!(
-                "no one running Pod with a network of its own has the address {address}"
+                "no single running Pod with its own network has the address {address}"
             ))
         })?;
         if account.namespace != *query.namespace {
@@ -100,7 +100,7 @@ impl PodCallers {
             return Err(Refusal::Forbidden {
                 user: format!("a Pod of the namespace {namespace}"),
                 right: format!(
-                    "ask about the namespace {:?} without a token",
+                    "query the namespace {:?} without a token",
                     excerpt(&query.namespace, 63)
                 ),
             });
@@ -117,8 +117,11 @@ impl PodCallers {
             let params = ListParams::default().fields(&with_address);
             pages::list(&self.pods, params).await
         };
-        let unknown =
-            || Refusal::Unreviewed("the API server cannot be asked whose address it is".to_owned());
+        let unknown = || {
+            Refusal::Unreviewed(
+                "the API server cannot be asked for the Pod of the address".to_owned(),
+            )
+        };
         let found = tokio::time::timeout(REVIEW_TIME, looked).await;
         let found = found.map_err(|_| unknown())?.map_err(|error| {
             let error = &error as &dyn std::error::Error;

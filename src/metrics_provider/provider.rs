@@ -123,7 +123,7 @@ impl MetricsProvider {
     ) -> Result<WorkloadPods, Refusal> {
         let pods = self.sources.cluster.workload_pods(namespace, workload);
         let pods = pods.ok_or_else(|| {
-            Refusal::Unreviewed("this replica has just started, and knows no Pods yet".to_owned())
+            Refusal::Unreviewed("this replica has just started and knows no Pods yet".to_owned())
         })?;
         if pods.members.is_empty() {
             let WorkloadReference { kind, name } = workload;
@@ -176,10 +176,10 @@ impl MetricsProvider {
     /// The refusal where a source did not answer. Its own words are for the log: they may hold what the
     /// asker may not know.
     pub(super) fn failed(&self, asked: &'static str, error: &MetricsError) -> Refusal {
-        self.warn("a question of the metrics provider failed", error);
+        self.warn("a query of the metrics provider failed", error);
         match error {
             MetricsError::NotServed { .. } => Refusal::NotFound(format!(
-                "{asked}: there is no such metric, or none serves it"
+                "{asked}: there is no such metric, or no server for it"
             )),
             MetricsError::Values(_) => Refusal::NotFound(format!(
                 "{asked}: the metric has no values ({})",
@@ -187,7 +187,7 @@ impl MetricsProvider {
             )),
             MetricsError::Query(fault) => Refusal::Parameter(fault.to_string()),
             MetricsError::TooLarge { .. } => {
-                Refusal::TooLarge("the answer is too large: ask for less at a time".to_owned())
+                Refusal::TooLarge("the answer is too large: query less at a time".to_owned())
             }
             MetricsError::Timeout => Refusal::Late,
             _ => Refusal::Failed {
@@ -224,13 +224,14 @@ fn within_bounds(answer: SeriesAnswer) -> Result<SeriesAnswer, Refusal> {
         return Ok(answer);
     }
     Err(Refusal::TooLarge(format!(
-        "the answer has {points} points: at most {POINTS}; ask about fewer Pods, or take a longer step"
+        "the answer has {points} points; accepted: at most {POINTS}; query fewer Pods, or use a \
+         longer step"
     )))
 }
 
 fn too_many_pods() -> Refusal {
     Refusal::TooLarge(format!(
-        "more than {PODS} Pods are asked about: narrow the selector"
+        "the query covers more than {PODS} Pods: use a narrower selector"
     ))
 }
 

@@ -72,7 +72,7 @@ impl Call {
             started,
         }) = request.extensions().get().cloned()
         else {
-            let message = "the route was not set up to take calls";
+            let message = "the route was not set up to accept calls";
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(ApiError::new(status, "NotARoute", message));
         };

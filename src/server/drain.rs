@@ -99,7 +99,11 @@ impl Drain {
         drop(part);
         let mut signals = pin!(signals.chain(stream::pending()));
         signals.next().await;
-        tracing::info!(?delay, ?timeout, "leaving: not ready, still accepting");
+        tracing::info!(
+            ?delay,
+            ?timeout,
+            "shutting down: not ready, still accepting connections"
+        );
         phase.send_replace(Phase::Leaving);
         let mut ended = tokio::select! {
             () = tokio::time::sleep(delay) => None,

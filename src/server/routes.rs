@@ -89,7 +89,7 @@ async fn not_found(request: Request) -> ApiError {
 }
 
 async fn method_not_allowed(request: Request) -> ApiError {
-    let message = "the path takes another method";
+    let message = "the path does not accept this method";
     let error = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message);
     refuse(error, request.into_body()).await
 }

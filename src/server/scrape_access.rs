@@ -66,10 +66,11 @@ pub enum Refusal {
     #[error("a bearer token that the API server knows is required")]
     Unauthenticated,
     #[error(
-        "the token's owner may not get /metrics: bind the ClusterRole evenkeel-metrics-reader to it"
+        "the owner of the token may not get /metrics: bind the ClusterRole evenkeel-metrics-reader \
+         to it"
     )]
     Forbidden,
-    #[error("the API server cannot be asked whose token this is")]
+    #[error("the API server cannot be asked to review the token")]
     Unavailable,
     /// Too many tokens are shown that were never admitted.
     #[error("too many other tokens are being reviewed")]
@@ -216,7 +217,7 @@ impl Reviewer {
             tracing::warn!(
                 error,
                 suppressed,
-                "who shows a token could not be authenticated"
+                "the owner of a token could not be authenticated"
             );
         }
         Refusal::Unavailable

@@ -37,7 +37,8 @@ impl Metrics {
         let Self { refused } = self.clone();
         registry.register(
             "configuration_refused",
-            "1 while the configuration file is refused and the one read before it stays in force",
+            "1 while the changed configuration file is refused and the previous one stays in \
+             effect",
             refused,
         );
     }

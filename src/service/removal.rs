@@ -74,7 +74,7 @@ impl Removal {
 
     async fn take_back(&self) {
         tracing::warn!(
-            "the installation is being deleted: what was written on objects of others is taken back"
+            "the installation is being deleted: Evenkeel's writes on other objects are undone"
         );
         self.switch.retire();
         // After that the other replicas have seen it too, and write nothing any more.
@@ -85,10 +85,10 @@ impl Removal {
                 Left::Refused(_) => refusals + 1,
                 Left::Failed(_) => 0,
             };
-            tracing::error!(%left, "the installation is deleted once this is taken back");
+            tracing::error!(%left, "the deletion waits until this is undone");
             tokio::time::sleep(AGAIN).await;
         }
-        tracing::info!("what can be taken back is, and the installation may go");
+        tracing::info!("everything possible is undone, and the installation can be deleted");
     }
 
     /// Takes back what is there, and lets the rights go once nothing is left. The last attempt leaves what is refused.

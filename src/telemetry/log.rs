@@ -18,7 +18,7 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 pub enum LogError {
     /// The filter does not parse.
     #[error(
-        "log level {0:?} is not accepted: off, error, warn, info, debug or trace, \
+        "log level {0:?} is not accepted; accepted: off, error, warn, info, debug or trace, \
          or such levels by target as in \"info,evenkeel::server=debug\""
     )]
     Filter(String),

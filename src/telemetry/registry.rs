@@ -15,7 +15,7 @@ pub fn registry() -> Registry {
     let mut registry = Registry::with_prefix("evenkeel");
     registry.register(
         "build",
-        "The version that runs",
+        "The running version",
         Info::new([("version", env!("CARGO_PKG_VERSION"))]),
     );
     registry

@@ -82,7 +82,10 @@ fn a_manifest_that_is_wrong_is_refused_with_its_place() {
         ),
         (
             "timeZone: Mars, crons: []",
-            ["spec.timeZone: \"Mars\" is no time zone", "Europe/Berlin"],
+            [
+                "spec.timeZone: \"Mars\" is not a time zone",
+                "Europe/Berlin",
+            ],
         ),
     ] {
         let called = evenkeel_with_input(&["cron", "next", "-f", "-"], &manifest(spec));
@@ -153,7 +156,7 @@ fn manifests_of_other_products_become_ones_whose_runs_can_be_shown() {
     let lost = evenkeel_with_input(&["migrate", "-f", "-"], lost);
     lost.is_refused(
         2,
-        &["CronHPA \"a\": spec.holidays: is not known here and would be lost"],
+        &["CronHPA \"a\": spec.holidays: is not known and would be lost"],
     );
     let zone = evenkeel(&[
         "migrate",
@@ -162,7 +165,7 @@ fn manifests_of_other_products_become_ones_whose_runs_can_be_shown() {
         "--time-zone",
         "Mars",
     ]);
-    zone.is_refused(2, &["--time-zone: \"Mars\" is no time zone"]);
+    zone.is_refused(2, &["--time-zone: \"Mars\" is not a time zone"]);
 }
 
 /// One CronHPA with these windows or runs.
@@ -328,7 +331,7 @@ fn schedules_of_robfig_are_read_and_windows_that_never_close_are_refused() {
         ),
         (
             json!({"schedule": "@every 5m", "target": 3}),
-            "no such moment",
+            "does not have",
         ),
     ] {
         next(&cron_hpa(&json!([cron])), "2026-11-22T12:00:00Z", "json").is_refused(2, &[told]);
@@ -370,10 +373,10 @@ fn what_cannot_be_converted_is_listed_and_the_rest_is_converted() {
         1,
         &[
             "3 of 6 objects not converted:",
-            "ScaledObject \"shop/lost\": spec.holidays: is not known here and would be lost",
+            "ScaledObject \"shop/lost\": spec.holidays: is not known and would be lost",
             "ScaledJob \"job\": kind: a ScaledJob starts Jobs",
             "ScaledObject \"shop/first\": CronHPA \"shop/first\" is also the name of another",
-            "warning: Service \"shop/web\" is skipped: it is of a kind that is not converted",
+            "warning: Service \"shop/web\" is skipped: this kind is not converted",
             "warning: ScaledObject \"shop/plain\" is skipped: it has no trigger of type cron",
         ],
     );

@@ -162,7 +162,7 @@ fn a_wrong_configuration_is_a_wrong_call() {
     evenkeel(&["serve", "--check", "--headroom", "1.5", "--set", "log.format=xml"]).is_refused(
         2,
         &[
-            "--headroom: scheduling.headroom: \"1.5\" is not accepted: a number above 0 and at most 1",
+            "--headroom: scheduling.headroom: \"1.5\" is not accepted; accepted: a number above 0 and at most 1",
             "--set: log.format: ",
         ],
     );

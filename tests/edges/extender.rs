@@ -619,9 +619,9 @@ async fn what_is_explained_is_the_newest_pod_of_the_name_and_of_opted_in_namespa
 async fn whoever_asks_about_what_is_no_pod_is_told_what_is_accepted() {
     let service = Asked::new(opted_in(), policy());
     for (body, why) in [
-        ("kind: Pod\nmetadata: {name: a}\n", "is no JSON object"),
-        ("", "is no JSON object"),
-        ("[]", "is no JSON object"),
+        ("kind: Pod\nmetadata: {name: a}\n", "is not a JSON object"),
+        ("", "is not a JSON object"),
+        ("[]", "is not a JSON object"),
         ("{\"spec\":", "EOF"),
         (r#"{"kind": "Deployment"}"#, "is a Deployment"),
         (r#"{"kind": "Pod", "spec": 7}"#, "spec"),

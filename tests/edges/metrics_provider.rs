@@ -547,7 +547,7 @@ async fn what_is_no_question_is_refused_and_the_past_is_not_made_up() {
         (
             format!("{base}/pod-resource?{pod}&start=0&end=600&step=60"),
             501,
-            "Prometheus' to tell",
+            "history needs metrics.source prometheus",
         ),
         (
             format!("{base}/pod-resource?{pod}&query=up"),

@@ -344,7 +344,7 @@ fn a_call_that_cannot_work_says_why() {
     let nowhere = tree.path().join("kubepods").display().to_string();
     let (code, said) = run(&["--node", NODE, "--record", &record, "--kubepods", &nowhere]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("no cgroup of version 2"), "{said}");
+    assert!(said.contains("not a cgroup of version 2"), "{said}");
     let least = "agent.leastLimit=0";
     let (code, said) = run(&["--node", NODE, "--set", least]);
     assert_eq!(code, Some(2), "{said}");

@@ -64,12 +64,12 @@ fn refused_crons() -> [(Value, &'static str); 8] {
         ),
         (
             json!([{"schedule": "TZ=UTC 0 8 * * *", "target": 1, "timeZone": "UTC"}]),
-            "the time zone stands in timeZone or before the schedule, not in both",
+            "the time zone is in timeZone or before the schedule, not in both",
         ),
         (
             json!([{"name": "a", "schedule": "0 8 * * *", "target": 1},
                 {"name": "a", "schedule": "0 9 * * *", "target": 1}]),
-            "each cron has a name of its own",
+            "each cron needs a unique name",
         ),
         (
             json!([{"schedule": "0 8 * * *", "target": -1}]),
@@ -89,7 +89,7 @@ fn refused_specs() -> [(Value, &'static str); 4] {
     [
         (
             json!({"excludeDates": days(64), "crons": [cron("a", 64), cron("b", 1)]}),
-            "excludeDates of the spec and of all crons have 128 entries at most",
+            "excludeDates of the spec and of all crons have at most 128 entries in total",
         ),
         (
             json!({"scaleTargetRef": {"kind": "DaemonSet", "name": "web"}}),
@@ -98,7 +98,7 @@ fn refused_specs() -> [(Value, &'static str); 4] {
         (
             json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"},
                 "scaleWorkloadRef": {"kind": "Deployment", "name": "web"}}),
-            "where scaleTargetRef is the workload itself, leave it out",
+            "if scaleTargetRef is the workload itself, leave it out",
         ),
         (
             json!({"startingDeadlineSeconds": 5}),

@@ -209,7 +209,7 @@ async fn none_may_be_set(plane: &ControlPlane, evenkeel: &Client, [foreign, ours
         let before = taints(&plane.client, &[foreign]).await;
         before.expect("an administrator sets what he likes");
         let answer = taints(evenkeel, &[foreign, ours]).await;
-        let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change no taint"));
+        let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change only its own taints"));
         holds(refused, || format!("{answer:?}"))
     })
     .await;

@@ -47,7 +47,7 @@ fn refused() -> [(Value, &'static str); 5] {
     [
         (
             json!({"minReplicas": 11}),
-            "minReplicas is at most maxReplicas",
+            "minReplicas must be at most maxReplicas",
         ),
         (json!({"portraitProviders": []}), "at least 1 items"),
         (
@@ -56,7 +56,7 @@ fn refused() -> [(Value, &'static str); 5] {
         ),
         (
             json!({"portraitProviders": [reactive, reactive]}),
-            "each dynamic provider has a portraitType of its own",
+            "each dynamic provider needs a unique portraitType",
         ),
         (json!({"scaleMode": "Never"}), "supported values"),
     ]

@@ -33,7 +33,7 @@ fn refused() -> [(&'static str, Value, &'static str); 10] {
         (
             "/spec/minReplicas",
             json!(50),
-            "minReplicas is at most maxReplicas",
+            "minReplicas must be at most maxReplicas",
         ),
         (
             "/spec/portraitProviders/0/type",
@@ -43,7 +43,7 @@ fn refused() -> [(&'static str, Value, &'static str); 10] {
         (
             "/spec/portraitProviders",
             json!([dynamic("Burst"), dynamic("BURST")]),
-            "each dynamic provider has a portraitType of its own",
+            "each dynamic provider needs a unique portraitType",
         ),
         (
             "/spec/portraitProviders/0/cron/crons/0/start",
@@ -58,7 +58,7 @@ fn refused() -> [(&'static str, Value, &'static str); 10] {
         (
             "/spec/behavior/scaleDown/grayStrategy/changePercent",
             Value::Null,
-            "a step has either changePercent or changeCount",
+            "a step needs either changePercent or changeCount",
         ),
         (
             "/spec/behavior/scaleDown/grayStrategy/grayState",
@@ -68,7 +68,7 @@ fn refused() -> [(&'static str, Value, &'static str); 10] {
         (
             "/spec/stabilityCheckers/1/name",
             json!("ready"),
-            "each stability checker has a name of its own",
+            "each stability checker needs a unique name",
         ),
         (
             "/spec/stabilityCheckers/1/type",
@@ -78,7 +78,7 @@ fn refused() -> [(&'static str, Value, &'static str); 10] {
         (
             "/spec/scaleTargetRef/kind",
             json!("DaemonSet"),
-            "scaleTargetRef is a workload with the subresource scale",
+            "scaleTargetRef must be a workload with the subresource scale",
         ),
     ]
 }
@@ -153,7 +153,7 @@ fn the_api_server_takes_a_portrait_from_its_maker_and_refuses_half_of_one() {
             ),
             (
                 series(backwards, time.clone()),
-                "stand in the order of time",
+                "must be in the order of time",
             ),
             (json!({"type": "Static"}), "type Static needs static"),
             (series(points, time), ""),

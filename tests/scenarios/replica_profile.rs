@@ -41,7 +41,7 @@ fn refused() -> [(Value, &'static str); 7] {
     [
         (
             kind("DaemonSet"),
-            "a ReplicaProfile is about a Deployment, a StatefulSet or a ReplicaSet",
+            "a ReplicaProfile needs a Deployment, a StatefulSet or a ReplicaSet",
         ),
         (
             json!({"scaleTargetRef": {"apiVersion": "argoproj.io/v1alpha1"}}),
@@ -50,7 +50,7 @@ fn refused() -> [(Value, &'static str); 7] {
         (json!({"cutoffReplicas": -1}), "greater than or equal to 0"),
         (
             json!({"onlineReplicas": i32::MAX, "standbyReplicas": 1}),
-            "are together the replicas of the workload",
+            "is the replicas of the workload",
         ),
         (
             json!({"allowedScalingDirection": "Sideways"}),
@@ -345,7 +345,7 @@ fn a_replica_may_open_gates_and_change_nothing_else_of_a_pod() {
             let mut change = condition("Ready", "True");
             change["status"]["conditions"][0]["reason"] = json!(format!("Time{times}"));
             let answer = write(GUARDED, "p", &change, true).await;
-            let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change nothing"));
+            let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change"));
             holds(refused, || format!("{answer:?}"))
         })
         .await;

@@ -156,11 +156,7 @@ fn by_pod() -> Vec<Case> {
         Case {
             // From 1.36 on the server takes it.
             pod: json!({"spec": {"resources": {"limits": {"cpu": "4"}}}}),
-            ..case(
-                "resources of the Pod as a whole",
-                200,
-                Some("PodLevelResources"),
-            )
+            ..case("Pod-level resources", 200, Some("PodLevelResources"))
         },
         Case {
             pod: restarts,

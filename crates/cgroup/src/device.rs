@@ -15,7 +15,7 @@ pub struct Device {
 
 /// A text that is no number of a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no device: two numbers with a colon between them, such as 8:16")]
+#[error("{0:?} is not a device; accepted: two numbers with a colon between them, such as 8:16")]
 pub struct DeviceError(pub String);
 
 impl FromStr for Device {

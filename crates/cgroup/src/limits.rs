@@ -85,7 +85,7 @@ pub struct IoMax(pub BTreeMap<Device, Limit>);
 /// A text that is no `io.max`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IoMaxError {
-    #[error("a line of io.max begins otherwise than with a device")]
+    #[error("a line of io.max does not begin with a device")]
     Device(#[from] DeviceError),
     #[error("{value:?} of {device} in io.max is neither a number nor max")]
     Rate { device: Device, value: String },

@@ -8,7 +8,7 @@ use hyper_util::client::legacy;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The request is none: an address that does not parse, or a header that HTTP cannot hold.
-    #[error("no request: {0}")]
+    #[error("invalid request: {0}")]
     Request(#[source] http::Error),
     /// No connection: refused, no such host, or a TLS handshake that failed.
     #[error("cannot connect: {}", causes(.0))]

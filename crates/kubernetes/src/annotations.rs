@@ -195,7 +195,7 @@ impl fmt::Display for InvalidAnnotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "annotation {}: {:?} is not accepted, the default applies: {}",
+            "annotation {}: {:?} is not accepted, and the default applies; accepted: {}",
             self.key, self.value, self.accepted
         )?;
         match self.suggestion() {

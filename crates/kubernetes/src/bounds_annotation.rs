@@ -46,7 +46,7 @@ pub enum BoundsAnnotationError {
     #[error("the record of the bounds has {0} contributions, more than {MOST_CONTRIBUTIONS}")]
     TooMany(usize),
     /// The record has bounds that no object can have.
-    #[error("the record of the bounds makes no sense: {0}")]
+    #[error("the record of the bounds is invalid: {0}")]
     Nonsense(#[from] BoundsError),
     /// The record was written by somebody else, by the object's managed fields.
     #[error("the record of the bounds was not written by {MANAGER}")]

@@ -39,7 +39,7 @@ pub enum SummaryError {
     #[error("{0}")]
     Json(#[from] serde_json::Error),
     /// It does not say when the disk was looked at.
-    #[error("it tells no time of the node's file system")]
+    #[error("it has no time for the node's filesystem")]
     Undated,
 }
 

@@ -82,7 +82,7 @@ impl ListText {
         let around: Around = serde_json::from_slice(&self.around)?;
         if around.items.len() != self.items {
             return Err(serde_json::Error::custom(
-                "the items of the list could not be told apart",
+                "the items of the list could not be separated",
             ));
         }
         Ok(around.metadata)

@@ -80,14 +80,14 @@ pub enum ServedMetric {
 /// Why a metric cannot be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    #[error("its selector is none: {0}")]
+    #[error("its selector is invalid: {0}")]
     Selector(#[from] SelectorError),
     /// It would be another path than that of a metric.
-    #[error("{0:?} is no name that a path can hold")]
+    #[error("{0:?} is not a valid name in a path")]
     Name(String),
     /// The group and version of a described object, which would be another path than that of its kinds.
     #[error(
-        "{0:?} is no apiVersion: a group and a version are accepted, such as networking.k8s.io/v1"
+        "{0:?} is not an apiVersion; accepted: a group and a version, such as networking.k8s.io/v1"
     )]
     ApiVersion(String),
 }

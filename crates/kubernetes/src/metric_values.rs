@@ -23,16 +23,16 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValuesError {
     /// It is no such list.
-    #[error("the answer is no list of values: {0}")]
+    #[error("the answer is not a list of values: {0}")]
     Malformed(#[from] ParseError),
     /// A value that is no quantity.
-    #[error("{0:?} is no quantity")]
+    #[error("{0:?} is not a quantity")]
     NoQuantity(String),
     /// There is none.
-    #[error("the answer holds no value")]
+    #[error("the answer has no value")]
     Empty,
     /// Several of one object, of which nobody can say which counts.
-    #[error("the answer holds {0} values of one object")]
+    #[error("the answer has {0} values for one object")]
     Several(usize),
 }
 

@@ -30,7 +30,7 @@ pub fn passed_over(document: &Value) -> &'static str {
     if is_calendarless(document) {
         "it has no trigger of type cron, so KEDA continues to scale by it"
     } else {
-        "it is of a kind that is not converted"
+        "this kind is not converted"
     }
 }
 
@@ -78,7 +78,7 @@ pub fn migrate(
     };
     let whole = || {
         if version != known {
-            let message = format!("{version} is not known here; accepted: {group}/{known}");
+            let message = format!("{version} is not supported; accepted: {group}/{known}");
             return Err(MigrateError::new("apiVersion", message));
         }
         let parts = ["apiVersion", "kind", "metadata", "spec", "status"];

@@ -19,8 +19,8 @@ pub enum PodCgroups {
 /// A folder that is not kubelet's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not accepted: kubelet's folder for Pods, kubepods.slice (or NAME-kubepods.slice) with the \
-     cgroup driver systemd, kubepods with cgroupfs"
+    "{0:?} is not accepted; accepted: the kubelet's directory for Pods, kubepods.slice (or \
+     NAME-kubepods.slice) with the cgroup driver systemd, kubepods with cgroupfs"
 )]
 pub struct NotKubepods(pub String);
 

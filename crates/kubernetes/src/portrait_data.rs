@@ -93,7 +93,8 @@ pub enum PortraitDataError {
     Series { path: String, error: SeriesError },
     /// A point is at no moment that there is.
     #[error(
-        "{path}.timeSeries.timeSeries[{place}].timestamp: {timestamp} is no time; accepted: seconds since 1970"
+        "{path}.timeSeries.timeSeries[{place}].timestamp: {timestamp} is not a time; accepted: \
+         seconds since 1970"
     )]
     Timestamp {
         path: String,
@@ -107,15 +108,15 @@ pub enum PortraitDataError {
     TooMany { path: String, count: usize },
     /// A series has no end.
     #[error(
-        "{path}.expireTime: is missing; accepted: the time at which a series is no longer believed"
+        "{path}.expireTime: is missing; accepted: the time from which a series is no longer valid"
     )]
     NoEnd { path: String },
     /// A count is below zero.
-    #[error("{path}.static.replicas: {replicas} is not accepted: 0 or more")]
+    #[error("{path}.static.replicas: {replicas} is not accepted; accepted: 0 or more")]
     Count { path: String, replicas: i32 },
     /// The type is not known, or its field is missing.
     #[error(
-        "{path}.type: {given:?} is not accepted: Static with static, Cron with cron, or TimeSeries with timeSeries"
+        "{path}.type: {given:?} is not accepted; accepted: Static with static, Cron with cron, or TimeSeries with timeSeries"
     )]
     Form { path: String, given: String },
 }

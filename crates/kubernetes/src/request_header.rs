@@ -49,7 +49,7 @@ pub enum RequestHeadersError {
         "{0} is missing: the API server runs without --requestheader-client-ca-file and passes nothing on"
     )]
     Missing(&'static str),
-    #[error("{key} is no list of texts in JSON: {problem}")]
+    #[error("{key} is not a JSON list of strings: {problem}")]
     Unreadable { key: &'static str, problem: String },
 }
 

@@ -54,10 +54,11 @@ const LONGEST: usize = 32 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedRecord {
     /// Somebody else wrote it, as far as `managedFields` tells: it came with a template, a copy or a backup.
-    #[error("somebody else has written the annotation evenkeel.dev/resized")]
+    #[error("another writer wrote the annotation evenkeel.dev/resized")]
     Foreign,
     #[error(
-        "the annotation evenkeel.dev/resized cannot be read by this version, and is kept for the one that wrote it"
+        "this version cannot read the annotation evenkeel.dev/resized, and keeps it for the \
+         version that wrote it"
     )]
     Unreadable,
 }

@@ -28,12 +28,13 @@ pub struct ScaledKind {
 /// Why a kind is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaledKindError {
-    #[error("{0:?} is no group and version")]
+    #[error("{0:?} is not a group and version")]
     NoGroupVersion(String),
-    #[error("{0:?} is no name of a kind")]
+    #[error("{0:?} is not the name of a kind")]
     NoKind(String),
     #[error(
-        "{0} is one of Kubernetes' own kinds, of which Evenkeel scales Deployments, StatefulSets and ReplicaSets without being told"
+        "{0} is a kind of Kubernetes itself; Evenkeel scales Deployments, StatefulSets and \
+         ReplicaSets without this entry"
     )]
     Own(String),
 }
@@ -41,12 +42,13 @@ pub enum ScaledKindError {
 /// Why objects of a kind that is served cannot be scaled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unscalable {
-    #[error("its objects stand in no namespace")]
+    #[error("its objects have no namespace")]
     OfTheCluster,
     #[error("it has no subresource scale")]
     NoScale,
     #[error(
-        "its CustomResourceDefinition is not there: it is served by another API server, which does not say what its Scale is made of"
+        "it has no CustomResourceDefinition: another API server serves it, which does not describe \
+         its Scale"
     )]
     NoDefinition,
 }
@@ -241,11 +243,11 @@ mod tests {
         }
         assert_eq!(rollout().name(), "rollout.argoproj.io");
         for (api_version, kind, why) in [
-            ("apps/v1", "Deployment", "Kubernetes' own"),
-            ("v1", "ReplicationController", "Kubernetes' own"),
-            ("", "Pod", "Kubernetes' own"),
-            ("keda.sh/v1alpha1", "ScaledObject", "Kubernetes' own"),
-            ("policy.k8s.io/v1", "Web", "Kubernetes' own"),
+            ("apps/v1", "Deployment", "of Kubernetes itself"),
+            ("v1", "ReplicationController", "of Kubernetes itself"),
+            ("", "Pod", "of Kubernetes itself"),
+            ("keda.sh/v1alpha1", "ScaledObject", "of Kubernetes itself"),
+            ("policy.k8s.io/v1", "Web", "of Kubernetes itself"),
             ("argoproj.io%2Fv1", "Rollout", "group and version"),
             ("argoproj.io/v1/x", "Rollout", "group and version"),
             ("argoproj.io/v1", "", "name of a kind"),

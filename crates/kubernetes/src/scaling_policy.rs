@@ -92,7 +92,7 @@ impl Predict {
 
 /// A word that names nothing to predict with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: {accepted}", accepted = Predict::ACCEPTED)]
+#[error("{given:?} is not accepted; accepted: {accepted}", accepted = Predict::ACCEPTED)]
 pub struct UnknownPredict {
     /// The word that was refused.
     pub given: String,
@@ -397,13 +397,13 @@ mod tests {
         let told = ScalingPolicy::parse(&annotations).1[0].to_string();
         assert_eq!(
             told,
-            "annotation evenkeel.dev/predict: \"lstm\" is not accepted, the default applies: auto, \
+            "annotation evenkeel.dev/predict: \"lstm\" is not accepted, and the default applies; accepted: auto, \
              ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
         );
         let told = "lstm".parse::<Predict>().unwrap_err().to_string();
         assert_eq!(
             told,
-            "\"lstm\" is not accepted: auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
+            "\"lstm\" is not accepted; accepted: auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
         );
     }
 

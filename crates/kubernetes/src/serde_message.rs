@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn words_of_our_own_stay_as_they_are() {
         for own in [
-            "\"1 core\" is not accepted: a quantity",
+            "\"1 core\" is not accepted; accepted: a quantity",
             "EOF while parsing",
             "",
         ] {

@@ -48,7 +48,7 @@ pub struct TaintKey(String);
 
 /// A text that is no key of Evenkeel's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted: {ACCEPTED}")]
+#[error("{0:?} is not accepted; accepted: {ACCEPTED}")]
 pub struct UnknownTaintKey(String);
 
 impl UnknownTaintKey {

@@ -12,7 +12,7 @@ const MOST: usize = 4;
 
 /// The accepted texts, for messages.
 pub(crate) const ACCEPTED: &str =
-    "1 to 4 lines, each with another PromQL query of at most 2048 bytes, or network";
+    "1 to 4 different lines, each a PromQL query of at most 2048 bytes, or network";
 
 /// The kinds of traffic that an annotation names, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]

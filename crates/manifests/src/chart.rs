@@ -42,7 +42,7 @@ fn templates(manifests: &Manifests) -> Result<BTreeMap<String, String>, String> 
         let path = place(&object.file);
         let text = files.entry(path).or_insert_with(|| {
             let file = &object.file;
-            format!("{{{{- /* Generated from {file}; `just chart` writes it anew. */ -}}}}\n")
+            format!("{{{{- /* Generated from {file}; run `just chart` to regenerate it. */ -}}}}\n")
         });
         let object = template.object(object)?;
         // Writing to a text cannot fail.

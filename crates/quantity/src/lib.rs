@@ -44,7 +44,7 @@ pub struct Quantity {
 
 /// Text that is no quantity, with what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: a Kubernetes quantity such as 500m, 1.5, 2Gi or 1e3")]
+#[error("{given:?} is not accepted; accepted: a Kubernetes quantity such as 500m, 1.5, 2Gi or 1e3")]
 pub struct QuantityError {
     /// The text as given.
     pub given: String,

@@ -100,10 +100,10 @@ impl NetworkFile {
         let (description, tensors): (NetworkDescription, _) = decode(bytes, &kinds)?;
         let content = ModelFileError::Content;
         if description.step_seconds <= 0 || description.learnt_from > description.learnt_to {
-            return Err(content("its times make no sense".to_owned()));
+            return Err(content("its times are invalid".to_owned()));
         }
         if !description.has_sizes() {
-            return Err(content("its sizes make no sense".to_owned()));
+            return Err(content("its sizes are invalid".to_owned()));
         }
         if tensors.len() != description.networks || tensors.is_empty() {
             return Err(content(format!(
@@ -192,12 +192,12 @@ mod tests {
         let newer = changed(|file| file.description.version = 7);
         assert_eq!(
             newer.to_string(),
-            "the model is of version 7, and version 1 is read: train it anew"
+            "the model has version 7, and this program reads version 1: train it again"
         );
         let traffic = changed(|file| file.description.kind = "tcn".to_owned());
         assert_eq!(
             traffic.to_string(),
-            "the model is of the kind tcn; accepted: gru, arima-gru"
+            "the model has the kind tcn; accepted: gru, arima-gru"
         );
         let bytes = file().encode();
         for place in 0..bytes.len() {

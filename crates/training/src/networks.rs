@@ -61,7 +61,7 @@ impl NetworkSettings {
 pub enum NetworkError {
     #[error("{have} rows are too few to learn from: {need} are needed")]
     TooFew { have: usize, need: usize },
-    #[error("networks to go on from are of another shape")]
+    #[error("the networks to continue from have another shape")]
     OtherShape,
     #[error("nothing was learnt: {0}")]
     Weights(#[from] ShapeError),

@@ -75,16 +75,14 @@ impl SwishFile {
         let (description, tensors): (SwishDescription, _) = decode(bytes, &kinds)?;
         let content = ModelFileError::Content;
         if (description.window, description.horizon) != (SWISH_STEPS, SWISH_STEPS) {
-            return Err(content("its sizes make no sense".to_owned()));
+            return Err(content("its sizes are invalid".to_owned()));
         }
         let shape = SwishShape {
             categories: description.loads.len(),
         };
         let fits = tensors.iter().map(|one| (&*one.name, one.values.len()));
         if !fits.eq(TENSORS.into_iter().zip(shape.counts())) {
-            return Err(content(
-                "its weights are not those of the network".to_owned(),
-            ));
+            return Err(content("its weights do not match the network".to_owned()));
         }
         let values = tensors.iter().flat_map(|one| &one.values);
         let parameters: Vec<f32> = values.copied().collect();

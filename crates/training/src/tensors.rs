@@ -19,13 +19,16 @@ const HEADER: usize = 8;
 /// The refusal of a model's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelFileError {
-    #[error("this is no model that `evenkeel train` wrote as safetensors")]
+    #[error("the file is not a model that `evenkeel train` wrote as safetensors")]
     Foreign,
-    #[error("the model is of the kind {found}; accepted: {accepted}")]
+    #[error("the model has the kind {found}; accepted: {accepted}")]
     Kind { found: String, accepted: String },
-    #[error("the model is of version {0}, and version {MODEL_VERSION} is read: train it anew")]
+    #[error(
+        "the model has version {0}, and this program reads version {MODEL_VERSION}: train it \
+        again"
+    )]
     Outdated(u16),
-    #[error("the model is damaged: its checksum does not fit")]
+    #[error("the model is damaged: its checksum is wrong")]
     Checksum,
     #[error("the model is damaged: {0}")]
     Content(String),

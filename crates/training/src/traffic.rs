@@ -64,8 +64,8 @@ pub enum TrafficFitError {
     )]
     TooShort { older: usize, newest: usize },
     #[error(
-        "the utilisation hardly moves: its deviation is {:.1} % of its mean, and what does not move cannot be \
-         explained; needed: {:.0} %",
+        "the utilisation hardly changes, so there is nothing to explain: its deviation is {:.1} % \
+         of its mean; needed: {:.0} %",
         .share * 100.0, STEADY * 100.0
     )]
     Steady { share: f64 },
@@ -78,8 +78,8 @@ pub enum TrafficFitError {
     )]
     Unexplained(HeldOutDay),
     #[error(
-        "it is not the traffic that explains the utilisation: of the variance of the newest day, {:.0} % with it and \
-         {:.0} % from replicas and time alone; needed: {:.0} % of what these leave",
+        "traffic does not explain the utilisation: {:.0} % of the variance of the newest day with \
+         it, {:.0} % from replicas and time alone; needed: {:.0} % of the remainder",
         .0.explained * 100.0, .0.explained_without * 100.0, (1.0 - HeldOutDay::LEFT) * 100.0
     )]
     NotByTraffic(HeldOutDay),

@@ -43,7 +43,7 @@ impl TrainedOnce {
             Some(Ok(networks)) => Ok(networks),
             Some(Err(error)) => Err(error.clone()),
             None => Err(Untrained(
-                "the load does not move, so that there is nothing to learn".to_owned(),
+                "the load does not change, so there is nothing to learn".to_owned(),
             )),
         }
     }

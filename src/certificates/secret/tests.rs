@@ -126,7 +126,7 @@ fn a_leaf_does_not_pass_for_an_authority() {
     files.insert(AUTHORITIES.to_owned(), files[SERVER_CERTIFICATE].clone());
     files.insert(AUTHORITY_KEYS.to_owned(), files[SERVER_KEY].clone());
     let error = Bundle::decode(&files).unwrap_err();
-    assert!(error.to_string().contains("no authority"), "{error}");
+    assert!(error.to_string().contains("not an authority"), "{error}");
 }
 
 #[test]

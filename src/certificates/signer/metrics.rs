@@ -41,17 +41,17 @@ impl Metrics {
         );
         registry.register(
             "signer_authorities",
-            "Authorities of the serving certificate that are published; two while one replaces another",
+            "Published authorities of the serving certificate; two while one replaces the other",
             authorities,
         );
         registry.register(
             "signer_rotating",
-            "1 while a rotation of all keys goes on that somebody has asked for",
+            "1 while a requested rotation of all keys is in progress",
             rotating,
         );
         registry.register(
             "signer_failures",
-            "Rounds of the signer that failed, and requests that it cannot read",
+            "Failed rounds of the signer, and requests that it cannot read",
             failures,
         );
     }

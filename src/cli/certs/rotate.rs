@@ -123,7 +123,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     } else {
         Request::begin(overlap).map_err(|error| {
             Failure::call(format_args!(
-                "--overlap {overlap:#} is not accepted: {}",
+                "--overlap {overlap:#} is not accepted; accepted: {}",
                 error.accepted
             ))
         })?

@@ -71,7 +71,7 @@ impl IssueArgs {
     fn issue(&self) -> Result<(Bundle, ClientCertificate), Failure> {
         if !self.valid_for.is_positive() {
             return Err(Failure::call(format_args!(
-                "--valid-for {:#} is not accepted: a duration above zero, such as 8760h",
+                "--valid-for {:#} is not accepted; accepted: a duration above zero, such as 8760h",
                 self.valid_for
             )));
         }

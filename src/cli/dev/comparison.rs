@@ -115,10 +115,10 @@ impl Comparison {
         if self.is_of_a_slow_machine() {
             writeln!(
                 to,
-                "\nSpeed: {asked} x requested, {kept:.1} x reached on average: this machine is too slow for more."
+                "\nSpeed: {asked} x asked, {kept:.1} x kept on average: this machine is too slow for more."
             )
         } else {
-            writeln!(to, "\nSpeed: {asked} x requested and reached.")
+            writeln!(to, "\nSpeed: {asked} x asked, and kept.")
         }
     }
 }
@@ -255,7 +255,7 @@ mod tests {
             "90 s",
             "1.5 s of the",
             "(75 ms of the clock), at most 4.0 s, over 42 Pods",
-            "Speed: 20 x requested and reached.",
+            "Speed: 20 x asked, and kept.",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

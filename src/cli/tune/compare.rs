@@ -128,7 +128,9 @@ fn rhythm(step: SignedDuration, turn: SignedDuration) -> Result<Rhythm, Failure>
     let steps = turn.as_millis() / step.as_millis().max(1);
     let turn = usize::try_from(steps).unwrap_or(0);
     if turn == 0 {
-        return Err(Failure::call("--turn is not accepted: --step or more"));
+        return Err(Failure::call(
+            "--turn is not accepted; accepted: --step or more",
+        ));
     }
     Ok(Rhythm { turn })
 }

@@ -39,17 +39,19 @@ impl ChoiceMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "extender_choices",
-            "Choices of nodes for Pods that were scored here: told and bound, bound untold, or told and not bound",
+            "Choices of nodes for Pods that were scored here: reported and bound, bound without \
+             report, or reported and not bound",
             self.times.clone(),
         );
         registry.register(
             "extender_choices_in_a_row",
-            "How many of the newest of these choices ended alike; 0 where the last one ended otherwise",
+            "How many of the newest choices had this end in a row; 0 if the last one had another \
+             end",
             self.in_a_row.clone(),
         );
         registry.register(
             "extender_seconds_since_last_choice",
-            "Seconds since one of these choices ended so; -1 if none has",
+            "Seconds since the last choice with this end; -1 if there was none",
             self.since.clone(),
         );
     }

@@ -172,7 +172,7 @@ impl CustomWatch {
                 // It has no end, as no watch has; where it comes to one, so does this.
                 () = custom_resources(self.client.clone(), &watch) => return,
                 () = self.until_another(&found, &warned) => {
-                    info!(kind = name, "the cluster serves this kind no more, or otherwise");
+                    info!(kind = name, "the cluster no longer serves this kind, or serves it differently");
                 }
             }
             self.state.serve(kind, false);

@@ -40,7 +40,7 @@ where
             // It has no end, as no watch has; where it comes to one, so does this.
             () = objects::<K>(client.clone(), &watch) => return,
             () = watch.until(&client, interval, false) => {
-                info!(kind, "the cluster serves this kind no more");
+                info!(kind, "the cluster no longer serves this kind");
             }
         }
         watch.metrics.unwatched(watch.kind);

@@ -232,10 +232,7 @@ impl<P: Picture> Watch<P> {
         self.metrics.refused(self.kind, false);
         self.synced();
         let kind = self.kind.singular();
-        info!(
-            kind,
-            "a watch that was refused, or whose list failed, is at work again"
-        );
+        info!(kind, "a refused or failed watch works again");
     }
 
     fn is_custom(&self) -> bool {

@@ -128,7 +128,7 @@ impl BasicAuthSection {
                 None
             }
             (Some(_), None) | (None, Some(_)) => {
-                check.refuse(PATH, "username and passwordFile are needed together");
+                check.refuse(PATH, "needs both username and passwordFile");
                 None
             }
         };
@@ -136,7 +136,8 @@ impl BasicAuthSection {
             (Some(_), Some(_)) => {
                 check.refuse(
                     PATH,
-                    "is not accepted beside metrics.prometheus.bearerTokenFile: either of the two",
+                    "is not accepted together with metrics.prometheus.bearerTokenFile: use one of \
+                     the two",
                 );
                 Authorization::None
             }
@@ -162,7 +163,7 @@ impl ClientCertificateSection {
             (Some(_), None) | (None, Some(_)) => {
                 check.refuse(
                     "metrics.prometheus.clientCertificate",
-                    "certificateFile and keyFile are needed together",
+                    "needs both certificateFile and keyFile",
                 );
                 None
             }
@@ -212,14 +213,14 @@ fn check_headers(check: &mut Checker, given: &BTreeMap<String, Text>) -> HeaderM
     for (name, Text(value)) in given {
         let path = format!("metrics.prometheus.headers.{name}");
         let Ok(parsed) = HeaderName::try_from(name) else {
-            check.refuse(&path, "is no name of an HTTP header");
+            check.refuse(&path, "is not the name of an HTTP header");
             continue;
         };
         if RESERVED.contains(&parsed) {
             check.refuse(
                 &path,
-                "is not accepted: metrics.prometheus.bearerTokenFile, basicAuth and \
-                 clientCertificate say who calls, and the connection's own headers are set by themselves",
+                "is not accepted: set credentials with metrics.prometheus.bearerTokenFile, \
+                 basicAuth or clientCertificate; headers of the connection are set automatically",
             );
             continue;
         }
@@ -239,8 +240,8 @@ fn check_url(check: &mut Checker, url: &str) -> Uri {
             AddressError::Credentials => check.refuse(
                 PATH,
                 format!(
-                    "{error}: metrics.prometheus.bearerTokenFile names a file with a token, and \
-                     metrics.prometheus.basicAuth a user and a file with a password"
+                    "{error}: use metrics.prometheus.bearerTokenFile for a file with a token, or \
+                     metrics.prometheus.basicAuth for a user and a file with a password"
                 ),
             ),
             AddressError::NotHttp => check.refuse_value(

@@ -34,7 +34,7 @@ pub(super) async fn managers<K>(
         }
     };
     if tokio::time::timeout(PATIENCE, all).await.is_err() {
-        tracing::warn!("who contests floors could not be learned in time");
+        tracing::warn!("the controller that contests floors could not be found in time");
     }
     found
 }
@@ -47,7 +47,7 @@ async fn manager(client: &Client, object: &ObjectRef) -> Option<String> {
             last_writer(&entries, MANAGER)
         }
         Err(error) => {
-            tracing::warn!(%error, %object, "who contests the floor could not be learned");
+            tracing::warn!(%error, %object, "the controller that contests the floor could not be found");
             None
         }
     }

@@ -84,38 +84,39 @@ impl Metrics {
         );
         own.register_with_unit(
             "memory",
-            "What is kept of the targets' past, their models and the rules of CronHPAs",
+            "Memory for the history of targets, their models and the rules of CronHPAs",
             Unit::Bytes,
             self.memory.clone(),
         );
         own.register(
             "targets_quarantined",
-            "Targets that rest since the work on them panicked",
+            "Targets that are paused because the work on them panicked",
             self.quarantined.clone(),
         );
         own.register(
             "refill_queries",
-            "Questions to Prometheus for the past of the targets, by how they ended",
+            "Queries to Prometheus for the history of targets, by outcome",
             self.refill.clone(),
         );
         own.register(
             "refilling",
-            "The pasts that are asked for: of the targets of namespaces together, and of single queries",
+            "Histories that are being read: of all targets of a namespace together, and of single \
+             queries",
             self.refilling.clone(),
         );
         own.register(
             "restoring",
-            "Objects whose bounds are still to be put back, on the leader while writes are restored",
+            "Objects whose bounds are not yet put back; on the leader, under writes: restore",
             self.restoring.clone(),
         );
         own.register(
             "cron_hpas",
-            "CronHPAs in namespaces that have opted in, by whether their crons are followed; on the leader",
+            "CronHPAs in opted-in namespaces, by whether their crons are in effect; on the leader",
             self.cron_hpas.clone(),
         );
         own.register(
             "cron_runs",
-            "Runs of CronHPAs, by whether they were made or missed",
+            "Runs of CronHPAs that took place or were missed",
             self.cron_runs.clone(),
         );
         self.own_fits.register(own);
@@ -156,7 +157,7 @@ impl Metrics {
     pub(super) fn restoring(&self, left: usize) {
         let left = i64::try_from(left).unwrap_or(i64::MAX);
         if self.restoring.set(left) > 0 && left == 0 {
-            tracing::info!("no more bounds are left to be put back");
+            tracing::info!("all bounds are put back");
         }
     }
 
@@ -221,7 +222,8 @@ impl Collector for Targets {
         )?;
         families.gauge(
             "target_grounds",
-            "1 for what the decision rests on: forecast, traffic, d-hpa, reaction, portrait, last-known or nothing",
+            "The basis of the decision is 1: forecast, traffic, d-hpa, reaction, portrait, \
+             last-known or nothing",
             |shown| {
                 let holds = |grounds| f64::from(u8::from(grounds == shown.grounds));
                 Grounds::ALL
@@ -246,22 +248,22 @@ impl Families<'_, '_> {
         })?;
         self.loads(
             "target_forecast",
-            "The load that is forecast for one horizon ahead",
+            "The forecast load at the end of the horizon",
             |load| load.forecast.as_ref().map(|forecast| forecast.mean),
         )?;
         self.loads(
             "target_forecast_ratio",
-            "The error of the forecasts as a part of the naive one's; below 1 is better",
+            "The error of the forecasts relative to the naive forecast; below 1 is better",
             |load| load.trust.as_ref()?.ratio,
         )?;
         self.loads(
             "target_forecast_coverage",
-            "The share of observations that the 80 % interval held",
+            "The share of observations inside the 80 % interval",
             |load| load.trust.as_ref()?.coverage,
         )?;
         self.loads(
             "target_forecast_trusted",
-            "1 while the forecast is heard",
+            "1 while the forecast is trusted",
             |load| {
                 load.trust
                     .as_ref()
@@ -275,7 +277,8 @@ impl Families<'_, '_> {
         )?;
         self.loads(
             "target_risk_achieved",
-            "The share of the last two days in which they did, or would have with what is recommended",
+            "The share of the last two days in which they did, or would have done with the \
+             recommendation",
             |load| load.risk.as_ref()?.achieved,
         )
     }
@@ -302,7 +305,7 @@ impl Families<'_, '_> {
     fn conditions(&mut self) -> fmt::Result {
         self.gauge(
             "target_condition",
-            "1 where a condition of the target is True, 0 where it is False",
+            "1 if a condition of the target is True, 0 if it is False",
             |shown| {
                 let conditions = shown.conditions.iter();
                 conditions

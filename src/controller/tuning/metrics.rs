@@ -41,37 +41,37 @@ impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "tuning_resizes",
-            "What became of resizes of Pods in place, by reason",
+            "Outcomes of in-place resizes of Pods, by reason",
             self.resizes.clone(),
         );
         registry.register(
             "tuning_unchanged",
-            "Containers whose turn it was and that stayed as they are, by reason",
+            "Containers that stayed as they are at their turn, by reason",
             self.unchanged.clone(),
         );
         registry.register(
             "tuning_pending_resizes",
-            "Resizes in place that kubelet has not done, by phase",
+            "In-place resizes that the kubelet has not done yet, by phase",
             self.pending.clone(),
         );
         registry.register(
             "tuning_workloads",
-            "Workloads of opted-in namespaces by the mode of their tuning",
+            "Workloads of opted-in namespaces by tuning mode",
             self.workloads.clone(),
         );
         registry.register(
             "tuning_resized_pods",
-            "Pods that carry a record of a resize",
+            "Pods with a record of a resize",
             self.resized_pods.clone(),
         );
         registry.register(
             "tuning_containers",
-            "Containers in the newest sample of what containers use",
+            "Containers in the newest sample of container use",
             self.containers.clone(),
         );
         registry.register(
             "tuning_failed_samples",
-            "Samples of what containers use that the source did not answer",
+            "Samples of container use that the metrics source did not answer",
             self.failed_samples.clone(),
         );
     }

@@ -224,7 +224,7 @@ async fn a_service_that_cannot_be_asked_is_refused_in_words() {
     let mut missing = service(port, None);
     missing.namespace = "other".into();
     let error = ask(&source(port, &[]), &missing).await.unwrap_err();
-    assert_eq!(error.to_string(), "Service smoke is not there");
+    assert_eq!(error.to_string(), "Service smoke does not exist");
     assert!(heard.lock().unwrap().is_empty());
 }
 

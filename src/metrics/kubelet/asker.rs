@@ -167,7 +167,7 @@ impl Asker {
                         reason = error.reason(),
                         %error,
                         suppressed,
-                        "a kubelet does not tell what its Pods use of the disk"
+                        "a kubelet does not report the disk use of its Pods"
                     );
                 }
             }

@@ -241,7 +241,7 @@ impl<'de> Deserialize<'de> for Point {
         let value = text
             .0
             .parse()
-            .map_err(|_| D::Error::custom("a value is no number"))?;
+            .map_err(|_| D::Error::custom("a value is not a number"))?;
         Ok(Self { time, value })
     }
 }
@@ -490,7 +490,10 @@ mod tests {
         assert_eq!(found[1], ("h".to_owned(), Vec::new()));
         let vector = body.replace("matrix", "vector");
         let error = read_range(vector.as_bytes(), |_, _| ()).unwrap_err();
-        assert_eq!(error.to_string(), "the query gives a vector, not a matrix");
+        assert_eq!(
+            error.to_string(),
+            "the query returns a vector, not a matrix"
+        );
         let cut = read_range(&body.as_bytes()[..body.len() - 4], |_, _| ());
         assert_eq!(cut.unwrap_err().reason(), "Malformed");
     }

@@ -12,8 +12,8 @@ pub struct LabelMatchers(Vec<String>);
 /// A selector that no matchers can be made of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no label of Prometheus: letters, digits and underscores, without two of these at the \
-     beginning"
+    "{0:?} is not a label of Prometheus; accepted: letters, digits and underscores, without two \
+     underscores at the beginning"
 )]
 pub struct UnfitLabel(pub String);
 

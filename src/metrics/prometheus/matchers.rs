@@ -21,7 +21,7 @@ pub struct Matchers(Box<str>);
 /// A text that is no list of matchers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not accepted: label matchers with values in double quotes, \
+    "{0:?} is not accepted; accepted: label matchers with values in double quotes, \
      such as job=\"node-exporter\",cluster=~\"a|b\""
 )]
 pub struct MatchersError(pub String);

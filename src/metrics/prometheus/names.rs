@@ -28,7 +28,8 @@ pub struct LabelName(Box<str>);
 /// A text that is no label name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not accepted: a label name is of letters, digits and _, and begins with no digit"
+    "{0:?} is not accepted; accepted: a label name of letters, digits and _ that does not begin \
+     with a digit"
 )]
 pub struct LabelNameError(pub String);
 

@@ -144,9 +144,9 @@ pub struct NodeQuery {
 pub enum QueryTimeError {
     /// Its labels are not those of the series that it reads.
     #[error(
-        "rewrites labels, so that nothing tells when its series were read: give `value` and `time`, \
-         the latter PromQL of Unix times with the same labels, such as \
-         max by (node) (timestamp(my_metric))"
+        "rewrites labels, so the time of its samples is unknown: set `value` and `time`, the \
+         latter PromQL of Unix times with the same labels, such as max by (node) \
+         (timestamp(my_metric))"
     )]
     Relabelled,
     /// It reads nothing.
@@ -155,7 +155,7 @@ pub enum QueryTimeError {
     )]
     NoSeries,
     /// Its values are dated by those of the nodes.
-    #[error("takes no `time`: only the queries for nodes are dated by a query of their own")]
+    #[error("does not accept `time`: only queries for nodes have a query for their time")]
     NotDated,
 }
 

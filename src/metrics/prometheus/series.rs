@@ -57,9 +57,7 @@ pub enum SeriesTimes {
 pub enum SeriesError {
     #[error("{0} of Pods is not measured")]
     NotMeasured(Resource),
-    #[error(
-        "metrics.prometheus.queries has a query of its own for {0} of Pods, which tells no containers"
-    )]
+    #[error("metrics.prometheus.queries sets a query for {0} of Pods, which has no containers")]
     NoContainers(Resource),
     #[error(transparent)]
     Source(#[from] MetricsError),

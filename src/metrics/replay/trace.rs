@@ -15,7 +15,7 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// A text that is no trace, with the line and what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {given:?} is not accepted: {accepted}")]
+#[error("line {line}: {given:?} is not accepted; accepted: {accepted}")]
 pub struct TraceError {
     /// The line, from 1.
     pub line: usize,

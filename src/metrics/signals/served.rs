@@ -140,7 +140,7 @@ impl ServedSource {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let told = || format!("{path}, which tells what is served");
+        let told = || format!("{path}, the list of served APIs");
         let answer = self.get(path).await.map_err(|error| match error {
             MetricsError::NotServed { .. } => MetricsError::NotServed { excerpt: told() },
             MetricsError::Status { status, .. } => MetricsError::Status {

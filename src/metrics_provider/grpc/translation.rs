@@ -57,11 +57,12 @@ pub(super) fn past(request: QueryRequest, limits: RangeLimits) -> Result<Asked, 
 fn written(query: Option<Query>) -> Result<(QueryKind, WrittenQuery), Refusal> {
     let wrong = |why: &str| Refusal::Parameter(format!("query: {why}"));
     let Query { r#type, query } = query.ok_or_else(|| wrong("is missing"))?;
-    let told = QueryType::try_from(r#type).map_err(|_| wrong("its type is none of the seven"))?;
-    let subject = query.ok_or_else(|| wrong("says of nothing what is asked"))?;
+    let told =
+        QueryType::try_from(r#type).map_err(|_| wrong("its type is not one of the seven types"))?;
+    let subject = query.ok_or_else(|| wrong("has no query"))?;
     let (kind, written) = of(subject);
     if kind != of_type(told) {
-        return Err(wrong("its type is not that of what it asks"));
+        return Err(wrong("its type does not match its query"));
     }
     Ok((kind, written))
 }
@@ -370,15 +371,15 @@ mod tests {
             ),
             (
                 |request| request.query.as_mut().unwrap().r#type = 5,
-                "not that of what it asks",
+                "does not match its query",
             ),
             (
                 |request| request.query.as_mut().unwrap().r#type = 9,
-                "none of the seven",
+                "not one of the seven",
             ),
             (
                 |request| request.query.as_mut().unwrap().query = None,
-                "says of nothing",
+                "has no query",
             ),
             (|request| request.start = None, "start is missing"),
             (|request| request.step = None, "step is missing"),

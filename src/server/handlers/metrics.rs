@@ -140,7 +140,7 @@ impl Metrics {
         );
         registry.register(
             "extender_filter_waits",
-            "Waits of filter for the notice of where the last Pod went, by their end",
+            "Waits of filter for the report of the last Pod's node, by their end",
             self.waits.clone(),
         );
         registry.register(
@@ -150,17 +150,18 @@ impl Metrics {
         );
         registry.register(
             "extender_nodes_refused",
-            "Nodes that a resource refused; a node that several refuse counts for each",
+            "Nodes refused because of a resource; a node counts for each such resource",
             self.refused.clone(),
         );
         registry.register(
             "extender_full_node_calls",
-            "Calls with whole node objects: set nodeCacheCapable in the scheduler's configuration",
+            "Calls with whole node objects: set nodeCacheCapable: true in kube-scheduler's \
+             configuration",
             self.full_nodes.clone(),
         );
         registry.register(
             "extender_nodes_unknown",
-            "Nodes that kube-scheduler was about to choose from and that no watch has shown yet",
+            "Nodes in calls of kube-scheduler that no watch has shown yet",
             self.unknown_nodes.clone(),
         );
         registry.register(

@@ -18,8 +18,12 @@ use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
 /// The answer to a client that does not speak TLS, as it would like to read it.
-const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
-    Connection: close\r\n\r\nThis port speaks HTTPS.\n";
+const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+    Content-Type: text/plain\r\n\
+    Connection: close\r\n\
+    \r\n\
+    This port requires HTTPS.\n\
+    ";
 
 /// The first byte of a TLS connection.
 const HANDSHAKE_RECORD: u8 = 0x16;
@@ -41,7 +45,7 @@ pub(super) enum HandshakeFailure {
     #[error("the client left")]
     ClientLeft(#[source] io::Error),
     /// The client spoke something else.
-    #[error("the client does not speak TLS")]
+    #[error("the client does not use TLS")]
     NotTls,
     /// The client does not trust the server's certificate: its CA bundle is not the right one.
     #[error("the client refuses the server's certificate")]

@@ -26,7 +26,7 @@ impl CertificateMetrics {
         } = self.clone();
         registry.register_with_unit(
             "tls_certificate_not_after",
-            "End of the served certificate's life, as a Unix time",
+            "End of the serving certificate, as a Unix time",
             Unit::Seconds,
             not_after,
         );
@@ -37,7 +37,7 @@ impl CertificateMetrics {
         );
         registry.register(
             "tls_certificate_reload_failures",
-            "Attempts to take new certificates into use that kept the old ones",
+            "Failed attempts to use new certificates; the old ones stay",
             reload_failures,
         );
     }

@@ -51,7 +51,7 @@ impl ConnectionMetrics {
         );
         registry.register(
             "http_connections_closed",
-            "Connections closed by the service, other than after an answer that said so",
+            "Connections closed by the service without notice in an answer, by reason",
             closed,
         );
         registry.register(

@@ -131,7 +131,7 @@ impl RequestMetrics {
         );
         registry.register(
             "http_requests_shed",
-            "Requests over the concurrency limit, answered so as to change nothing",
+            "Requests above the concurrency limit; their answer changes nothing",
             shed,
         );
         registry.register(
@@ -142,18 +142,18 @@ impl RequestMetrics {
         registry.register("http_panics", "Requests whose handler panicked", panics);
         registry.register_with_unit(
             "http_body_room_held",
-            "What the bodies of requests hold of server.bodyBudget",
+            "Memory that request bodies hold of server.bodyBudget",
             Unit::Bytes,
             body_room_held,
         );
         registry.register(
             "http_body_room_refused",
-            "Requests refused since other bodies held what theirs needs of server.bodyBudget",
+            "Requests refused because other bodies held the memory of server.bodyBudget",
             body_room_refused,
         );
         registry.register(
             "http_bodies_cut",
-            "Bodies that were arriving for longest when others needed their room",
+            "Slow bodies that were dropped because other requests needed their memory",
             bodies_cut,
         );
     }

@@ -118,7 +118,7 @@ impl FileWatch {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
                         suppressed,
-                        "certificate files kept out of use, the old ones stay"
+                        "new certificate files cannot be used, and the old certificates stay"
                     );
                 }
             }

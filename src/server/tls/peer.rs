@@ -35,7 +35,7 @@ pub enum Unauthorised {
     #[error("the client certificate is not signed by the {} authority", .0.as_str())]
     OtherAuthority(Authority),
     /// Its certificate is of the authority, and of none of its clients that are meant.
-    #[error("the common name of the client certificate is none that the {} authority stands for", .0.as_str())]
+    #[error("the common name of the client certificate is not accepted from the {} authority", .0.as_str())]
     OtherName(Authority),
     /// The authority by which it would be known is not known itself.
     #[error("the {} authority is not known", .0.as_str())]

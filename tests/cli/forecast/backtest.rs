@@ -186,7 +186,7 @@ fn what_no_backtest_can_be_made_of_is_refused() {
     refused(
         &[],
         &line(0..20),
-        &["20 values", "horizon 12 takes at least 37"],
+        &["20 values", "horizon 12 needs at least 37"],
     );
     let hole = line(0..50) + &line(51..100);
     refused(

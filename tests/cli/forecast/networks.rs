@@ -150,16 +150,13 @@ fn files_that_are_no_such_model_or_know_too_much_are_refused() {
     let foreign = backtest(&trained.load(), &other, &models);
     refused(
         &foreign,
-        &["other.safetensors: this is no model that `evenkeel train` wrote"],
+        &["other.safetensors: the file is not a model that `evenkeel train` wrote"],
     );
     let mut bytes = std::fs::read(trained.model()).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&other, bytes).unwrap();
     let damaged = backtest(&trained.load(), &other, &models);
-    refused(
-        &damaged,
-        &["the model is damaged: its checksum does not fit"],
-    );
+    refused(&damaged, &["the model is damaged: its checksum is wrong"]);
     let unnamed = backtest(&trained.load(), &trained.model(), &["--models", "naive"]);
     refused(
         &unnamed,
@@ -231,6 +228,6 @@ fn one_network_for_many_loads_forecasts_those_that_it_knows_and_others() {
     ];
     refused(
         &evenkeel(&resumed),
-        &["the model is of the kind swish-net; accepted: gru, arima-gru"],
+        &["the model has the kind swish-net; accepted: gru, arima-gru"],
     );
 }

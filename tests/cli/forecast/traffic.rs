@@ -185,9 +185,13 @@ fn files_that_are_no_model_are_refused_by_name() {
         (
             "foreign",
             b"time,value\n".to_vec(),
-            "no model of the kind traffic",
+            "not a model of the kind traffic",
         ),
-        ("newer", newer, "version 9, and version 1 is read"),
+        (
+            "newer",
+            newer,
+            "version 9, and this program reads version 1",
+        ),
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();

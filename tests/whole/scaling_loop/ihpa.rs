@@ -164,7 +164,7 @@ fn a_portrait_of_somebody_else_counts_until_it_expires_and_is_named_then() {
         .await;
         let message = condition(&told, "PortraitsAvailable")["message"].to_string();
         assert!(
-            message.contains("HorizontalPortrait web-predictive is not there"),
+            message.contains("HorizontalPortrait web-predictive does not exist"),
             "{message}"
         );
         until_replicas(world, "what stands is followed", |count| count == 4).await;

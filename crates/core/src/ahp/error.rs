@@ -13,25 +13,26 @@ pub enum AhpError {
     #[error("{rows} rows are not accepted: a matrix has 1 to {MAX_SIZE}")]
     Size { rows: usize },
     /// A row is shorter or longer than the matrix is high.
-    #[error("row {row} has {columns} columns, and the matrix {rows} rows: it must be square")]
+    #[error("row {row} has {columns} columns, and the matrix has {rows} rows: it must be square")]
     NotSquare {
         row: usize,
         columns: usize,
         rows: usize,
     },
     /// A judgement is zero, negative or not finite.
-    #[error("row {row}, column {column}: {value} is not accepted: a judgement is above 0")]
+    #[error("row {row}, column {column}: {value} is not accepted: a judgement must be above 0")]
     NotPositive {
         row: usize,
         column: usize,
         value: f64,
     },
     /// A judgement of something against itself is not 1.
-    #[error("row {row}, column {row}: {value} is not accepted: the diagonal is 1")]
+    #[error("row {row}, column {row}: {value} is not accepted: the diagonal must be 1")]
     Diagonal { row: usize, value: f64 },
     /// The two judgements of one pair are not reciprocal.
     #[error(
-        "row {row}, column {column}: {value} is not accepted: it is the reciprocal of row {column}, column {row}, {}",
+        "row {row}, column {column}: {value} is not accepted: it must be the reciprocal of row \
+         {column}, column {row}, {}",
         1.0 / mirrored
     )]
     NotReciprocal {
@@ -43,7 +44,7 @@ pub enum AhpError {
     },
     /// A random index is not above 0, or given for a size that needs or has none.
     #[error(
-        "random index {value} for size {size} is not accepted: above 0, for size 3 to {MAX_SIZE}"
+        "random index {value} for size {size} is not accepted; accepted: above 0, for size 3 to {MAX_SIZE}"
     )]
     RandomIndex { size: usize, value: f64 },
     /// The consistency ratio reaches [`CONSISTENCY_LIMIT`].

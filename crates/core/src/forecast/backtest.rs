@@ -34,7 +34,7 @@ pub const REFIT: usize = 250;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BacktestError {
     /// There is nothing to judge at the horizon.
-    #[error("{have} values are not accepted: horizon {horizon} takes at least {need}")]
+    #[error("{have} values are not accepted: horizon {horizon} needs at least {need}")]
     TooShort {
         have: usize,
         need: usize,
@@ -42,7 +42,8 @@ pub enum BacktestError {
     },
     /// A value is not where the distance of the first two puts it.
     #[error(
-        "a value at {at:#} is not accepted: the first two are {step:#} apart, so that the next is at {expected:#}"
+        "a value at {at:#} is not accepted: the first two values are {step:#} apart, so the next \
+         must be at {expected:#}"
     )]
     Irregular {
         at: Timestamp,
@@ -50,7 +51,7 @@ pub enum BacktestError {
         step: SignedDuration,
     },
     /// The first two values do not follow one another.
-    #[error("two values at {0:#} are not accepted: times go forward")]
+    #[error("two values at {0:#} are not accepted: times must increase")]
     NoStep(Timestamp),
     /// A value is not finite.
     #[error("the value at {0:#} is not accepted: it is not finite")]

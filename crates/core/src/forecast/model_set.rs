@@ -59,7 +59,7 @@ const BLENDED: [ModelSet; 5] = [
 /// A word that names no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
+    "{given:?} is not accepted; accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
 )]
 pub struct UnknownModel {
     /// The word that was refused.
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(set.model(NonZeroUsize::MIN).name(), set.as_str());
         }
         let refused = "holt".parse::<ModelSet>().unwrap_err().to_string();
-        let told = "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net";
+        let told = "\"holt\" is not accepted; accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net";
         assert_eq!(refused, told);
     }
 }

@@ -12,10 +12,13 @@ const GAP: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
     /// The step is not above zero.
-    #[error("a step of {0:#} is not accepted: it is longer than zero")]
+    #[error("a step of {0:#} is not accepted: it must be longer than zero")]
     Step(SignedDuration),
     /// The last step is beyond [`Timestamp::MAX`].
-    #[error("a series of {0} steps from its start is not accepted: it ends beyond all time")]
+    #[error(
+        "a series of {0} steps from its start is not accepted: it would end after the last \
+        possible time"
+    )]
     End(usize),
 }
 

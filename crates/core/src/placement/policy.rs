@@ -39,7 +39,7 @@ impl fmt::Display for NoHeadroom {
 
 /// A text that is neither `reject` nor `relax`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted: reject or relax")]
+#[error("{0:?} is not accepted; accepted: reject or relax")]
 pub struct UnknownNoHeadroom(pub String);
 
 impl FromStr for NoHeadroom {

@@ -59,7 +59,7 @@ impl fmt::Display for Profile {
 
 /// A name that is none of the five built-in profiles.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown profile {0:?}: accepted are compute, memory, io, network and normal")]
+#[error("unknown profile {0:?}; accepted: compute, memory, io, network and normal")]
 pub struct UnknownProfile(pub String);
 
 impl FromStr for Profile {

@@ -29,14 +29,15 @@ pub struct Weights(Resources<f64>);
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WeightsError {
     /// A weight is negative or not finite.
-    #[error("weight {value} of {resource} is not accepted: it is at least 0")]
+    #[error("weight {value} of {resource} is not accepted: it must be at least 0")]
     Negative { resource: Resource, value: f64 },
     /// The weights do not sum to 1.
-    #[error("weights with the sum {0} are not accepted: they sum to 1")]
+    #[error("weights with the sum {0} are not accepted: the sum must be 1")]
     Sum(f64),
     /// A matrix of another size than five.
     #[error(
-        "a judgement matrix of {0} rows is not accepted: it has a row for each of cpu, memory, networkIo, diskIo and disk"
+        "a judgement matrix of {0} rows is not accepted: it must have a row for each of cpu, \
+         memory, networkIo, diskIo and disk"
     )]
     Size(usize),
     /// The judgements are refused.

@@ -19,7 +19,7 @@ pub struct PodCapacity {
 
 /// A request or target that cannot be divided by.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("a request of {request} at a target of {target} is not accepted: both are above 0")]
+#[error("a request of {request} at a target of {target} is not accepted: both must be above 0")]
 pub struct PodCapacityError {
     /// The request that was refused.
     pub request: f64,

@@ -28,7 +28,7 @@ pub enum ScaleDown {
 
 /// A word that is no such choice, with those that are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: {accepted}")]
+#[error("{given:?} is not accepted; accepted: {accepted}")]
 pub struct UnknownMode {
     /// The word that was refused.
     pub given: String,
@@ -110,10 +110,11 @@ mod tests {
         }
         for other in ["Floor", "on"] {
             let told = other.parse::<Mode>().unwrap_err().to_string();
-            let expected = format!("{other:?} is not accepted: off, recommend, floor or direct");
+            let expected =
+                format!("{other:?} is not accepted; accepted: off, recommend, floor or direct");
             assert_eq!(told, expected);
         }
         let told = "".parse::<ScaleDown>().unwrap_err().to_string();
-        assert_eq!(told, "\"\" is not accepted: reactive or early");
+        assert_eq!(told, "\"\" is not accepted; accepted: reactive or early");
     }
 }

@@ -15,7 +15,7 @@ pub struct Risk {
 
 /// A text or number that is no risk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: {}", Risk::ACCEPTED)]
+#[error("{given:?} is not accepted; accepted: {}", Risk::ACCEPTED)]
 pub struct RiskError {
     /// The text or number that was refused.
     pub given: String,
@@ -135,7 +135,10 @@ mod tests {
         ] {
             let told = text.parse::<Risk>().unwrap_err().to_string();
             let accepted = "a share of time from 0.05% to 20%, such as 1% or 0.01";
-            assert_eq!(told, format!("{text:?} is not accepted: {accepted}"));
+            assert_eq!(
+                told,
+                format!("{text:?} is not accepted; accepted: {accepted}")
+            );
         }
     }
 

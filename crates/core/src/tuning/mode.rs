@@ -17,7 +17,7 @@ pub enum Mode {
 
 /// A text that is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted: off, recommend or on")]
+#[error("{0:?} is not accepted; accepted: off, recommend or on")]
 pub struct UnknownMode(pub String);
 
 impl Mode {

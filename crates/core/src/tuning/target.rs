@@ -15,7 +15,7 @@ pub struct Elasticity(f64);
 
 /// A number that is no elasticity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: a number above 0 and at most 1")]
+#[error("{given:?} is not accepted; accepted: a number above 0 and at most 1")]
 pub struct ElasticityError {
     given: String,
 }

@@ -10,7 +10,7 @@ use super::amount::BytesPerSecond;
 
 /// Text that is no rate, with what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: {}", Self::ACCEPTED)]
+#[error("{given:?} is not accepted; accepted: {}", Self::ACCEPTED)]
 pub struct RateError {
     /// The text as given.
     pub given: String,

@@ -9,7 +9,7 @@ pub struct Ratio(f64);
 
 /// A number that is no ratio, with what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: {accepted}")]
+#[error("{given:?} is not accepted; accepted: {accepted}")]
 pub struct RatioError {
     /// The text or number as given.
     pub given: String,

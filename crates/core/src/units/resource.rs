@@ -105,7 +105,7 @@ pub enum AmountError {
     #[error(transparent)]
     Rate(#[from] RateError),
     /// No resource has less than nothing of it, and the API server refuses it.
-    #[error("{0:?} is not accepted: an amount of 0 or more")]
+    #[error("{0:?} is not accepted; accepted: an amount of 0 or more")]
     Negative(String),
 }
 
@@ -123,7 +123,7 @@ impl AmountError {
 
 /// A resource name that is none of the five.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown resource {0:?}: accepted are cpu, memory, networkIo, diskIo and disk")]
+#[error("unknown resource {0:?}; accepted: cpu, memory, networkIo, diskIo and disk")]
 pub struct UnknownResource(pub String);
 
 impl FromStr for Resource {

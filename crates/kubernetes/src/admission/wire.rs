@@ -15,13 +15,13 @@ pub enum WireError {
     Malformed(#[from] serde_json::Error),
     /// Another version than the one that the webhook configuration asks for.
     #[error(
-        "apiVersion {0:?} with kind {1:?} is not accepted: admission.k8s.io/v1, AdmissionReview"
+        "apiVersion {0:?} with kind {1:?} is not accepted; accepted: admission.k8s.io/v1, AdmissionReview"
     )]
     Version(String, String),
     /// A UID that no API server gives: the answer would have to repeat it.
     #[error(
-        "request.uid is not accepted: it has {0} bytes; a UID of the API server has 36, at most 128 \
-         are taken"
+        "request.uid is not accepted: it has {0} bytes; accepted: at most 128, and a UID of the \
+         API server has 36"
     )]
     Uid(usize),
 }

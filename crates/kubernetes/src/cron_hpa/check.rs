@@ -56,11 +56,11 @@ enum Problem {
         of_all: bool,
     },
     #[error(
-        "the window never closes: each moment of end is one of start, at which it opens again; accepted: \
-         an end at which it does not open"
+        "the window never closes: each time of end is also a time of start; accepted: an end at \
+         another time than start"
     )]
     NeverCloses,
-    #[error("start and end are in two time zones, {0} and {1}; accepted: one for both")]
+    #[error("start and end have two time zones, {0} and {1}; accepted: one for both")]
     ZonesOfWindow(Zone, Zone),
 }
 
@@ -83,7 +83,7 @@ impl CronHpaError {
 
 const fn of(of_all: bool) -> &'static str {
     if of_all {
-        ", those of the spec and of all crons together"
+        ", the spec and all crons together"
     } else {
         ""
     }
@@ -409,8 +409,8 @@ mod tests {
             ),
             (
                 json!({"crons": crons(13, 5), "excludeDates": days(64)}),
-                "spec.excludeDates: there are 129; accepted: at most 128, those of the spec and of all \
-                 crons together",
+                "spec.excludeDates: there are 129; accepted: at most 128, the spec and all crons \
+                 together",
             ),
         ] {
             let error = checked(spec).unwrap_err();
@@ -455,7 +455,7 @@ mod tests {
                 json!({"crons": [{"start": "TZ=UTC 0 8 * * *", "end": "TZ=Asia/Tokyo 0 9 * * *",
                     "replicas": 2}]}),
                 "TwoTimeZones",
-                "spec.crons[0]: start and end are in two time zones, UTC and Asia/Tokyo",
+                "spec.crons[0]: start and end have two time zones, UTC and Asia/Tokyo",
             ),
             (
                 json!({"crons": [{"start": "0 8 * * *", "end": "0 8 * * *", "replicas": 2}]}),

@@ -16,7 +16,7 @@ use super::schema::{conditions, flag, list, object, replicas, ruled, text, time,
 const RULES_OF_CRON: [(&str, &str); 6] = [
     (
         "!has(self.start) || !has(self.end) || self.start != self.end",
-        "start and end differ: a window that opens again whenever it closes is always open",
+        "start and end must differ: otherwise the window opens again whenever it closes",
     ),
     (
         "has(self.schedule) != has(self.start)",
@@ -28,17 +28,17 @@ const RULES_OF_CRON: [(&str, &str); 6] = [
     ),
     (
         "has(self.start) == has(self.end) && has(self.start) == has(self.replicas)",
-        "start, end and replicas go together: a window says when it opens and closes, and how many \
-         replicas there are at least meanwhile",
+        "start, end and replicas go together: a window says when it opens and closes, and the \
+         minimum of replicas meanwhile",
     ),
     (
         "!has(self.timeZone) || !has(self.schedule) || !self.schedule.contains('TZ=')",
-        "the time zone stands in timeZone or before the schedule, not in both",
+        "the time zone is in timeZone or before the schedule, not in both",
     ),
     (
         "!has(self.timeZone) || !has(self.start) || !has(self.end) \
          || !(self.start.contains('TZ=') || self.end.contains('TZ='))",
-        "the time zone stands in timeZone or before start and end, not in both",
+        "the time zone is in timeZone or before start and end, not in both",
     ),
 ];
 
@@ -49,7 +49,7 @@ static DAYS_OF_ALL: LazyLock<(String, String)> = LazyLock::new(|| {
          has(one.excludeDates) ? one.excludeDates.size() : 0).sum() <= {MOST_DAYS_OF_ALL}"
     );
     let message = format!(
-        "excludeDates of the spec and of all crons have {MOST_DAYS_OF_ALL} entries at most"
+        "excludeDates of the spec and of all crons have at most {MOST_DAYS_OF_ALL} entries in total"
     );
     (rule, message)
 });
@@ -58,12 +58,12 @@ const RULES_OF_SPEC: [(&str, &str); 3] = [
     (
         "self.crons.all(a, !has(a.name) \
          || self.crons.filter(b, has(b.name) && b.name == a.name).size() == 1)",
-        "each cron has a name of its own",
+        "each cron needs a unique name",
     ),
     (
         "!has(self.scaleWorkloadRef) || self.scaleTargetRef.kind == 'HorizontalPodAutoscaler'",
-        "scaleWorkloadRef names the workload of a HorizontalPodAutoscaler; where scaleTargetRef is the \
-         workload itself, leave it out",
+        "scaleWorkloadRef names the workload of a HorizontalPodAutoscaler; if scaleTargetRef is \
+         the workload itself, leave it out",
     ),
     (
         "!has(self.scaleWorkloadRef) \
@@ -87,10 +87,11 @@ const RULES_OF_REFERENCE: [(&str, &str); 2] = [
 /// The schema of the whole object.
 pub(super) fn schema() -> Value {
     object(
-        "CronHPA scales a workload by the calendar: at the moments of schedules, and for windows of time. \
-         It goes through the workload's HorizontalPodAutoscaler where there is one, by raising and \
-         lowering its bounds, through the bounds of a workload in mode direct, and sets the replicas of \
-         any other Deployment, StatefulSet or ReplicaSet. What was there before is put back in the end.",
+        "CronHPA scales a workload by the calendar: at the times of schedules, and during windows. \
+         If the workload has a HorizontalPodAutoscaler, it raises and lowers the bounds of that. \
+         For a workload in mode direct, it changes the bounds of that mode. For any other \
+         Deployment, StatefulSet or ReplicaSet, it sets the replicas. The original values are put \
+         back at the end.",
         &["spec"],
         json!({
             "apiVersion": written("The version of the schema of this object."),
@@ -106,22 +107,23 @@ pub(super) fn schema() -> Value {
 fn spec() -> Value {
     let properties = json!({
         "scaleTargetRef": reference(
-            "What is scaled: a HorizontalPodAutoscaler, or a workload. A workload that a \
-             HorizontalPodAutoscaler scales is scaled through it; of one that has none a single CronHPA \
-             sets the replicas.",
+            "What is scaled: a HorizontalPodAutoscaler or a workload. A workload with a \
+             HorizontalPodAutoscaler is scaled through it. For a workload without one, a single \
+             CronHPA sets the replicas.",
         ),
         "scaleWorkloadRef": reference(
-            "The workload of the HorizontalPodAutoscaler in scaleTargetRef, to make sure that it is the \
-             one that is meant.",
+            "The workload of the HorizontalPodAutoscaler in scaleTargetRef, as a check that it is \
+             the intended one.",
         ),
         "timeZone": text(
-            "The time zone of all crons that name none, by its IANA name such as Europe/Berlin; UTC \
-             unless said.",
+            "The time zone of all crons that name none, as an IANA name such as Europe/Berlin. \
+             Default: UTC.",
             64,
         ),
         "crons": {
             "type": "array",
-            "description": "The rules. Of what they ask for at one moment, the larger holds.",
+            "description": "The rules. If several ask for replicas at one time, the largest count \
+                applies.",
             "minItems": 1,
             "maxItems": MOST_CRONS,
             "items": cron(),
@@ -129,11 +131,11 @@ fn spec() -> Value {
         "excludeDates": excluded(
             "Calendar days, each in the time zone of its cron, on which no cron runs and no window \
              opens: dates (2026-12-25), ranges (2026-12-24/2026-12-31), or cron expressions whose \
-             fields below the day are all * (\"* * 25 12 *\"). What is open closes on them as on others. \
-             The spec and all crons have 128 of them at most.",
+             fields below the day are all * (\"* * 25 12 *\"). Open windows close on these days as \
+             usual. The spec and all crons have at most 128 entries in total.",
         ),
         "suspend": flag(
-            "True suspends all crons: nothing is asked for, and what was changed is put back.",
+            "True suspends all crons, and their changes are put back.",
         ),
         "startingDeadlineSeconds": {
             "type": "integer",
@@ -141,8 +143,8 @@ fn spec() -> Value {
             "minimum": 30,
             "maximum": 86400,
             "default": 300,
-            "description": "The time within which a run that was missed, as while no Evenkeel was \
-                 there, is made up for, once. Windows need none: whoever comes late finds them open.",
+            "description": "How late a missed run may still take place, once, for example after \
+                 Evenkeel was down. Windows do not need it: Evenkeel finds them open.",
         },
     });
     let spec = object(
@@ -158,44 +160,46 @@ fn spec() -> Value {
 fn cron() -> Value {
     let properties = json!({
         "name": text(
-            "The name, by which Events and status speak of it; the schedule unless said. It is another \
-             cron under another name.",
+            "The name in Events and in the status. Default: the schedule. A cron with another name \
+             is another cron.",
             128,
         ),
         "schedule": schedule(
-            "The moments of a run: five fields (minute, hour, day of month, month, day of week), or six \
-             with seconds before them. CRON_TZ=Area/City or TZ=Area/City may stand before it. A run in \
-             an hour that clocks skip is made at its end, one in an hour that they repeat once. Numbers, names, \
-             lists, ranges and steps are those of robfig/cron: 5/15 is 5, 20, 35 and 50. L, W and # mean \
-             the last day, the nearest weekday and the nth weekday. If day of month and day of week are \
-             both restricted, either is enough.",
+            "The times of the runs: five fields (minute, hour, day of month, month, day of week), \
+             or six with seconds before them. CRON_TZ=Area/City or TZ=Area/City may precede them. \
+             A run in an hour that clocks skip takes place at the end of that hour; a run in an \
+             hour that clocks repeat takes place once. Numbers, names, lists, ranges and steps are \
+             those of robfig/cron: 5/15 is 5, 20, 35 and 50. L, W and # mean the last day, the \
+             nearest weekday and the nth weekday. If day of month and day of week are both \
+             restricted, either is enough.",
         ),
         "target": replicas(
-            "The replicas at a run. Above the current ones, the minReplicas of the HPA are raised to it, \
-             and maxReplicas where they are smaller. Below minReplicas, these are lowered to it and the \
-             current ones stay. Otherwise nothing changes, unless somebody else's minimum is all that holds \
-             the current ones up: then the target is the minReplicas as well. It holds until the next run \
-             of any cron.",
+            "The replicas at a run. If it is above the current replicas, minReplicas of the HPA is \
+             raised to it, and maxReplicas too if it is smaller. If it is below minReplicas, \
+             minReplicas is lowered to it and the current replicas stay. Otherwise nothing \
+             changes, unless only the minimum of another writer keeps the current replicas up: \
+             then minReplicas is set to it, too. It applies until the next run of any cron.",
         ),
-        "start": schedule("The moments at which a window opens, in the form of a schedule."),
+        "start": schedule("The times at which a window opens, as a schedule."),
         "end": schedule(
-            "The moments at which a window closes, in the form of a schedule. It closes when clocks first \
-             show, or skip, the next of these times after it has opened.",
+            "The times at which a window closes, as a schedule. It closes when clocks first show, \
+             or skip, the next of these times after it has opened.",
         ),
         "replicas": replicas(
-            "The replicas while a window is open: they stand in for the minReplicas of the HPA, and for \
-             maxReplicas where these are smaller.",
+            "The replicas while a window is open: they replace minReplicas of the HPA, and \
+             maxReplicas if it is smaller.",
         ),
         "timeZone": text(
-            "The time zone of the cron by its IANA name, such as Europe/Berlin; that of the spec unless \
-             said.",
+            "The time zone of the cron as an IANA name, such as Europe/Berlin. Default: that of \
+             the spec.",
             64,
         ),
         "excludeDates": excluded(
-            "Calendar days on which this cron does not run or open, beside those of the spec.",
+            "Calendar days on which this cron does not run or open, in addition to those of the \
+             spec.",
         ),
         "runOnce": flag(
-            "True applies the cron once, at its first moment after it was made: a planned event.",
+            "True applies the cron once, at its first time after its creation: a planned event.",
         ),
         "suspend": flag("True suspends this cron."),
     });
@@ -218,8 +222,8 @@ fn excluded(description: &str) -> Value {
 fn reference(description: &str) -> Value {
     let properties = json!({
         "apiVersion": text(
-            "Group and version; autoscaling/v2 for a HorizontalPodAutoscaler and apps/v1 for anything \
-             else unless said.",
+            "Group and version. Default: autoscaling/v2 for a HorizontalPodAutoscaler, and apps/v1 \
+             for anything else.",
             128,
         ),
         "kind": text("The kind, for example HorizontalPodAutoscaler or Deployment.", 64),
@@ -234,31 +238,31 @@ fn status() -> Value {
         "observedGeneration": {
             "type": "integer",
             "format": "int64",
-            "description": "The generation of the spec that the status tells of.",
+            "description": "The generation of the spec that the status describes.",
         },
         "active": active(),
         "held": object(
-            "The change that the last run made and that stands until the next.",
+            "The change of the last run, which applies until the next run.",
             &["cron", "scheduledTime", "minReplicas"],
             json!({
                 "cron": written("The cron that ran."),
-                "scheduledTime": time("The moment of the run, by its schedule."),
-                "minReplicas": replicas("The least replicas that it left."),
+                "scheduledTime": time("The time of the run, by its schedule."),
+                "minReplicas": replicas("The minimum of replicas that it set."),
                 "userMinReplicas": replicas(
-                    "The minReplicas of the user at the run. What it raised above them gives way to a \
-                     larger number that the user sets later.",
+                    "The user's minReplicas at the run. If the user later sets a larger number \
+                     than the run raised it to, that number applies.",
                 ),
             }),
         ),
         "lastRun": object(
-            "The last run that was made. Of runs that change nothing and follow each other within a \
-             minute, it may be an earlier one: the status is written for their sake once a minute.",
+            "The last run. If runs that change nothing follow each other within a minute, it may \
+             be an earlier one: they update the status once a minute.",
             &["cron", "scheduledTime", "target", "replicas"],
             json!({
                 "cron": written("The cron that ran."),
-                "scheduledTime": time("The moment of the run, by its schedule."),
-                "target": replicas("The replicas that it was for."),
-                "replicas": replicas("The replicas that there were."),
+                "scheduledTime": time("The time of the run, by its schedule."),
+                "target": replicas("The target of the run."),
+                "replicas": replicas("The replicas before the run."),
             }),
         ),
         "nextRuns": list("The next runs and windows of all crons.", 5, next_run()),
@@ -266,7 +270,7 @@ fn status() -> Value {
         "conditions": conditions(),
     });
     object(
-        "What is asked for, what ran, and what is to come. Written by Evenkeel.",
+        "The requested replicas, the last run, and the next runs. Written by Evenkeel.",
         &[],
         properties,
     )
@@ -274,14 +278,16 @@ fn status() -> Value {
 
 fn active() -> Value {
     object(
-        "What is asked for at present; absent where nothing is.",
+        "The replicas that are requested now; absent if there are none.",
         &["minReplicas"],
         json!({
             "minReplicas": replicas(
-                "The least replicas; of a workload without a HorizontalPodAutoscaler, the replicas.",
+                "The minimum of replicas; for a workload without a HorizontalPodAutoscaler, the \
+                 replicas.",
             ),
             "until": time(
-                "The end of the window that asks for them; absent where they stand until the next run.",
+                "The end of the window that asks for them; absent if they apply until the next \
+                 run.",
             ),
         }),
     )
@@ -289,14 +295,14 @@ fn active() -> Value {
 
 fn next_run() -> Value {
     object(
-        "A run or a window to come.",
+        "A future run or window.",
         &["cron", "time", "replicas"],
         json!({
             "cron": written("The cron."),
             "time": time("Its moment."),
-            "localTime": written("Its moment in the time zone of the cron."),
-            "replicas": replicas("The replicas that it is for."),
-            "end": time("The moment at which the window closes; absent for a run."),
+            "localTime": written("Its time in the time zone of the cron."),
+            "replicas": replicas("Its replicas."),
+            "end": time("The time at which the window closes; absent for a run."),
         }),
     )
 }
@@ -307,13 +313,13 @@ fn cron_state() -> Value {
         &["name", "schedule", "since"],
         json!({
             "name": written("Its name."),
-            "schedule": written("Its schedules, by which a changed cron is told from the one before."),
-            "since": time("When it was first seen: what lies before is not made up for."),
-            "lastTime": time("Its last run, made or missed, or the start of its last window."),
+            "schedule": written("Its schedules, by which Evenkeel notices that a cron has changed."),
+            "since": time("When it was first seen: earlier runs are not made up."),
+            "lastTime": time("Its last run, also if it was missed, or the start of its last window."),
             "open": flag("True while its window is open."),
             "userMinReplicas": replicas(
-                "The minReplicas of the user when its window opened. What it raises above them gives way \
-                 to a larger number that the user sets later.",
+                "The user's minReplicas when its window opened. If the user later sets a larger \
+                 number than the window raises it to, that number applies.",
             ),
         }),
     )

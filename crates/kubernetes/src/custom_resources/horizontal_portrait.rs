@@ -31,7 +31,7 @@ const SHOWN: [Column; 5] = [
         name: "Expires",
         kind: "string",
         path: ".status.portraitData.expireTime",
-        description: "When it is no longer believed.",
+        description: "When it expires.",
     },
     Column {
         name: "Age",
@@ -53,7 +53,7 @@ const WIDE: [Column; 3] = [
         name: "Generator",
         kind: "string",
         path: ".spec.externalGeneratorName",
-        description: "Who makes the portrait, where Evenkeel does not.",
+        description: "The external generator that makes the portrait, if Evenkeel does not.",
     },
     Column {
         name: "Reason",
@@ -71,10 +71,11 @@ pub(super) fn columns() -> Value {
 /// The schema of the whole object.
 pub(super) fn schema() -> Value {
     object(
-        "HorizontalPortrait holds the portrait that somebody else than Evenkeel makes for an \
-         IntelligentHorizontalPodAutoscaler: how many replicas a workload is to have, now and over time. It is named after \
-         the autoscaler and the type of the portrait, in lower case with a hyphen between them. Its maker writes \
-         status.portraitData; the job of an external algorithm leaves it in a ConfigMap, and Evenkeel writes it.",
+        "HorizontalPortrait holds a portrait for an IntelligentHorizontalPodAutoscaler that \
+         Evenkeel does not compute itself: how many replicas a workload should have, now and over \
+         time. Its name is that of the autoscaler and the type of the portrait, in lower case with \
+         a hyphen between them. Its generator writes status.portraitData. The job of an external \
+         algorithm writes it to a ConfigMap, and Evenkeel copies it.",
         &["spec"],
         json!({
             "apiVersion": written("The version of the schema of this object."),
@@ -89,10 +90,10 @@ pub(super) fn schema() -> Value {
 
 fn spec() -> Value {
     let mut properties = portrait::properties();
-    properties["scaleTargetRef"] = workload("The workload that the portrait is of.");
+    properties["scaleTargetRef"] = workload("The workload of the portrait.");
     let required: Vec<&str> = [&portrait::REQUIRED[..], &["scaleTargetRef"]].concat();
     let spec = object(
-        "What the portrait is of, and how it is made.",
+        "The workload of the portrait, and how it is made.",
         &required,
         properties,
     );
@@ -101,13 +102,13 @@ fn spec() -> Value {
 
 fn status() -> Value {
     object(
-        "What the portrait says.",
+        "The value of the portrait.",
         &[],
         json!({
             "observedGeneration": {
                 "type": "integer",
                 "format": "int64",
-                "description": "The generation of the spec that the status tells of.",
+                "description": "The generation of the spec that the status describes.",
             },
             "portraitData": data(),
             "conditions": conditions(),

@@ -17,12 +17,12 @@ pub(super) use self::columns::columns;
 const RULES_OF_SPEC: [(&str, &str); 2] = [
     (
         "self.minReplicas <= self.maxReplicas",
-        "minReplicas is at most maxReplicas",
+        "minReplicas must be at most maxReplicas",
     ),
     (
         "self.portraitProviders.all(a, !has(a.dynamic) || self.portraitProviders.exists_one(b, \
          has(b.dynamic) && b.dynamic.portraitType.lowerAscii() == a.dynamic.portraitType.lowerAscii()))",
-        "each dynamic provider has a portraitType of its own",
+        "each dynamic provider needs a unique portraitType",
     ),
 ];
 
@@ -44,10 +44,11 @@ const RULES_OF_PROVIDER: [(&str, &str); 3] = [
 /// The schema of the whole object.
 pub(super) fn schema() -> Value {
     object(
-        "IntelligentHorizontalPodAutoscaler scales a workload by portraits: counts of replicas that several providers ask \
-         for, by the calendar, by the load as it is, by a forecast, or by a job of your own. Of those that have a value the \
-         highest priority holds, of equal ones the larger. Changes may be made in steps, with Pods that \
-         wait without traffic before they go, and with stability checks between the steps.",
+        "IntelligentHorizontalPodAutoscaler scales a workload by portraits: replica counts from \
+         several providers, by the calendar, by the present load, by a forecast, or by a job of \
+         your own. Of the providers that have a value, the highest priority applies; with equal \
+         priority, the larger value. Changes can be made in steps, with Pods that wait without \
+         traffic before they are deleted, and with stability checks between the steps.",
         &["spec"],
         json!({
             "apiVersion": written("The version of the schema of this object."),
@@ -61,16 +62,16 @@ pub(super) fn schema() -> Value {
 }
 
 fn spec() -> Value {
-    let mut most = replicas("The most replicas that are online.");
+    let mut most = replicas("The maximum of online replicas.");
     most["minimum"] = json!(1);
     let mut providers = list(
-        "Who asks for replicas. One that fails or has expired leaves the others standing.",
+        "The sources of replica counts. If one fails or expires, the others still count.",
         MOST_PROVIDERS,
         provider(),
     );
     providers["minItems"] = json!(1);
     let spec = object(
-        "What is scaled, by whom, and how.",
+        "The workload, the providers of its replicas, and how changes are made.",
         &[
             "scaleTargetRef",
             "minReplicas",
@@ -79,8 +80,8 @@ fn spec() -> Value {
         ],
         json!({
             "scaleTargetRef": workload("The workload. Nothing else may scale it."),
-            "paused": flag("True leaves the workload as it is, whatever is asked for."),
-            "minReplicas": replicas("The least replicas that are online."),
+            "paused": flag("True leaves the workload as it is."),
+            "minReplicas": replicas("The minimum of online replicas."),
             "maxReplicas": most,
             "scaleMode": {
                 "type": "string", "enum": ["Auto", "Preview"], "default": "Auto",
@@ -96,7 +97,7 @@ fn spec() -> Value {
 
 fn provider() -> Value {
     let dynamic = object(
-        "A portrait that is made anew again and again.",
+        "A portrait that is updated all the time.",
         &portrait::REQUIRED,
         portrait::properties(),
     );
@@ -105,10 +106,10 @@ fn provider() -> Value {
         &["type", "priority"],
         json!({
             "type": {"type": "string", "enum": ["Static", "Cron", "Dynamic"],
-                "description": "Which of the fields holds."},
+                "description": "Which of the fields applies."},
             "priority": {"type": "integer", "format": "int32",
-                "description": "Of the providers that have a value, the highest priority holds, of equal ones the \
-                     larger value."},
+                "description": "Of the providers that have a value, the highest priority applies; \
+                     with equal priority, the larger value."},
             "static": constant(),
             "cron": cron(),
             "dynamic": ruled(dynamic, &portrait::RULES),

@@ -11,13 +11,13 @@ pub(super) fn metrics(description: &str, most: usize) -> Value {
 
 fn metric() -> Value {
     let mut operator = text(
-        "How the value is compared with the target, by those who compare: a stability check fails while `value operator \
-         target` holds; > unless said.",
+        "How a stability check compares the value with the target: it fails while `value operator \
+         target` holds. Default: >.",
         2,
     );
     operator["enum"] = json!(["==", ">", "<", ">=", "<="]);
     object(
-        "A metric as autoscaling/v2 has it, or a PromQL query.",
+        "A metric as in autoscaling/v2, or a PromQL query.",
         &["type"],
         json!({
             "name": text("A name for people, unique among the metrics.", 128),
@@ -38,12 +38,12 @@ fn metric() -> Value {
                 json!({"metric": identifier(), "describedObject": described()}),
             ),
             "external": source(
-                "A metric of something outside of the cluster.",
+                "A metric from outside the cluster.",
                 json!({"metric": identifier()}),
             ),
             "promQL": source(
-                "The value of a query for the target as a whole. $namespace and $pods stand for its \
-                 namespace and the names of its Pods, $window for the span that rates are taken over.",
+                "The value of a query for the whole target. $namespace and $pods are replaced by \
+                 its namespace and the names of its Pods, and $window by the window of rates.",
                 json!({"query": text("The query.", 2048)}),
             ),
         }),
@@ -62,13 +62,13 @@ fn source(description: &str, mut properties: Value) -> Value {
 
 fn target() -> Value {
     object(
-        "The value that the metric is to have, or is compared with.",
+        "The target value of the metric, or the value for the comparison.",
         &[],
         json!({
             "type": text("Utilization, Value or AverageValue; NA for a metric that is not compared.", 32),
             "averageUtilization": {
                 "type": "integer", "format": "int32", "minimum": 1,
-                "description": "Percent of what the Pods request, as a mean over the Pods.",
+                "description": "Percentage of the requests, as a mean over the Pods.",
             },
             "averageValue": quantity("An amount for each Pod."),
             "value": quantity("An amount for all Pods together."),
@@ -78,7 +78,7 @@ fn target() -> Value {
 
 fn identifier() -> Value {
     object(
-        "The name of a metric, and the series of it.",
+        "The name of a metric, and a selector of its series.",
         &["name"],
         json!({
             "name": text("The name of the metric.", 512),
@@ -86,7 +86,7 @@ fn identifier() -> Value {
                 "The labels of the series, as a label selector.",
                 &[],
                 json!({
-                    "matchLabels": labels("The labels that a series has to have."),
+                    "matchLabels": labels("The labels that a series must have."),
                     "matchExpressions": list("Requirements on labels.", 16, requirement()),
                 }),
             ),

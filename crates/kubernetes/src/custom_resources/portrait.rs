@@ -47,11 +47,11 @@ const RULES_OF_DATA: [(&str, &str); 5] = [
     ),
     (
         "self.type != 'TimeSeries' || has(self.expireTime)",
-        "a series needs an expireTime, after which its last point is no longer believed",
+        "a series needs an expireTime, after which its last point is no longer valid",
     ),
     (
         "!has(self.timeSeries) || self.timeSeries.timeSeries.map(point, point.timestamp).isSorted()",
-        "the points of a series stand in the order of time",
+        "the points of a series must be in the order of time",
     ),
 ];
 
@@ -60,22 +60,23 @@ pub(super) const REQUIRED: [&str; 2] = ["portraitType", "algorithm"];
 
 pub(super) fn properties() -> Value {
     let mut portrait_type = text(
-        "The type: Reactive (by the load as it is), Predictive (by a forecast), or a word of your own for a portrait that \
-         others make. An autoscaler has one of each at most.",
+        "The type: Reactive (by the present load), Predictive (by a forecast), or a name of your \
+         own for an external generator. An autoscaler has at most one of each.",
         32,
     );
     portrait_type["pattern"] = json!("^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$");
     json!({
         "portraitType": portrait_type,
         "externalGeneratorName": text(
-            "Who makes the portrait, where Evenkeel does not: he writes the status of the HorizontalPortrait that is named \
-             after autoscaler and type, and reads metrics and algorithm as he likes.",
+            "The external generator of the portrait, if Evenkeel does not make it. The generator \
+             writes the status of the HorizontalPortrait that is named after autoscaler and type. \
+             It may use metrics and algorithm as input.",
             128,
         ),
         "metrics": metrics(
-            "The metrics that the portrait goes by. KubeHPA scales by them as an HPA does (cpu at 80 % unless said); Forecast \
-             forecasts them, or those of the Reactive portrait where there is one; of other portraits they are for \
-             their makers.",
+            "The metrics of the portrait. KubeHPA scales by them like an HPA (default: cpu at 80 \
+             %). Forecast forecasts them, or those of the Reactive portrait if there is one. For \
+             other portraits, their generators use them.",
             MOST_METRICS,
         ),
         "algorithm": algorithm(),
@@ -84,14 +85,15 @@ pub(super) fn properties() -> Value {
 
 fn algorithm() -> Value {
     let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-        "description": "Anything that an external generator or its job reads, at most 32 KiB that nest at most 64 deep."});
+        "description": "Input for an external generator or its job: at most 32 KiB, nested at most \
+            64 deep."});
     object(
         "What makes the portrait.",
         &["type"],
         json!({
             "type": text(
-                "KubeHPA (the HPA's own algorithm), Forecast (Evenkeel's models), ExternalJob (a job that \
-                 Evenkeel runs), or what an external generator knows.",
+                "KubeHPA (the HPA's own algorithm), Forecast (Evenkeel's models), ExternalJob (a \
+                 job that Evenkeel runs), or a type of an external generator.",
                 64,
             ),
             "kubeHPA": kube_hpa(),
@@ -109,17 +111,17 @@ fn kube_hpa() -> Value {
             &[],
             json!({
                 "stabilizationWindowSeconds": {"type": "integer", "format": "int32", "minimum": 0,
-                    "maximum": 3600, "description": "How long a recommendation is looked back on."},
+                    "maximum": 3600, "description": "How long earlier recommendations count."},
                 "selectPolicy": {"type": "string", "enum": ["Max", "Min", "Disabled"],
-                    "description": "Which of the policies holds."},
+                    "description": "Which of the policies applies."},
                 "policies": list("The policies.", 16, object(
-                    "So much in so long.",
+                    "The largest change in a period.",
                     &["type", "value", "periodSeconds"],
                     json!({
                         "type": {"type": "string", "enum": ["Pods", "Percent"],
-                            "description": "What is counted."},
+                            "description": "The unit of value."},
                         "value": {"type": "integer", "format": "int32", "minimum": 1,
-                            "description": "The most of it."},
+                            "description": "The largest change."},
                         "periodSeconds": {"type": "integer", "format": "int32", "minimum": 1,
                             "maximum": 1800, "description": "The period."},
                     }),
@@ -133,15 +135,16 @@ fn kube_hpa() -> Value {
         &[],
         json!({
             "tolerance": quantity(
-                "How far a metric may be from its target without effect, as a share of it; \"0.1\" unless said.",
+                "How far a metric may be from its target without effect, as a share of it. \
+                 Default: \"0.1\".",
             ),
             "behavior": object(
-                "How fast the portrait may rise and fall, as behavior of an HPA. Steps and checks of the autoscaler's own \
-                 behavior come on top.",
+                "How fast the portrait may rise and fall, like behavior of an HPA. Steps and \
+                 checks of the autoscaler's own behavior apply in addition.",
                 &[],
                 json!({
-                    "scaleUp": rules("The rules of rising."),
-                    "scaleDown": rules("The rules of falling."),
+                    "scaleUp": rules("The rules for scaling up."),
+                    "scaleDown": rules("The rules for scaling down."),
                 }),
             ),
         }),
@@ -157,7 +160,7 @@ fn forecast() -> Value {
                 "type": "string",
                 "enum": ["auto", "ds-hpa", "arima", "gru", "arima-gru", "gbdt", "swish-net", "traffic"],
                 "default": "auto",
-                "description": "The model; auto takes the shared trees or the target's own.",
+                "description": "The model; auto uses the shared trees or the target's own.",
             },
             "risk": text(
                 "The share of time in which ready Pods may carry more than their target allows, such as 1%.",
@@ -165,13 +168,14 @@ fn forecast() -> Value {
             ),
             "scaleDown": {
                 "type": "string", "enum": ["reactive", "early"],
-                "description": "early lets a forecast of less load lower the counts of the Reactive and the Predictive portrait \
-                     ahead of it; reactive, the default, waits for the load to fall.",
+                "description": "early lowers the counts of the Reactive and the Predictive \
+                     portrait ahead of a forecast drop in load. reactive, the default, waits until \
+                     the load falls.",
             },
-            "predictMemory": flag("True forecasts memory too, which each Pod holds of its own."),
+            "predictMemory": flag("True forecasts memory too, although it grows with each Pod."),
             "traffic": list(
-                "The traffic that replicas are made of by a model that learns both from the past: PromQL queries, \
-                 or network.",
+                "The traffic from which a model computes replicas, which it learns from history: \
+                 PromQL queries, or network.",
                 4,
                 json!({"type": "string", "maxLength": 2048}),
             ),
@@ -190,11 +194,13 @@ fn external_job() -> Value {
                 json!({"labels": labels("The labels."), "annotations": labels("The annotations.")}),
             ),
             "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                "description": "The spec of a CronJob of batch/v1, at most 32 KiB that nest at most 64 deep."},
+                "description": "The spec of a CronJob of batch/v1: at most 32 KiB, nested at most \
+                    64 deep."},
         }),
     );
     object(
-        "A job that Evenkeel runs in the namespace of the portrait, by the ServiceAccount that its template names.",
+        "A job that Evenkeel runs in the namespace of the portrait, as the ServiceAccount that its \
+         template names.",
         &["job"],
         json!({
             "job": object(
@@ -206,13 +212,13 @@ fn external_job() -> Value {
                 }),
             ),
             "resultSource": object(
-                "Where the job leaves the portrait.",
+                "Where the job writes the portrait.",
                 &["type"],
                 json!({
                     "type": {"type": "string", "enum": ["ConfigMap"],
-                        "description": "In the ConfigMap NAME-result, where NAME is that of the HorizontalPortrait, by the keys \
-                             type, expireTime and timeSeries."},
-                    "configMap": {"type": "object", "description": "Nothing else is to be said."},
+                        "description": "In the ConfigMap NAME-result, where NAME is that of the \
+                             HorizontalPortrait, with the keys type, expireTime and timeSeries."},
+                    "configMap": {"type": "object", "description": "It has no fields."},
                 }),
             ),
         }),
@@ -222,30 +228,30 @@ fn external_job() -> Value {
 /// What a portrait says, in the status of a HorizontalPortrait.
 pub(super) fn data() -> Value {
     let point = object(
-        "From when on there are to be how many replicas.",
+        "A replica count and the time from which it applies.",
         &["timestamp", "replicas"],
         json!({
             "timestamp": {"type": "integer", "format": "int64", "minimum": 0,
-                "description": "The moment, in seconds since 1970."},
-            "replicas": replicas("The replicas that are to be online from then on."),
+                "description": "The time, in seconds since 1970."},
+            "replicas": replicas("The replicas that should be online from then on."),
         }),
     );
     let mut points = list("The points, in the order of time.", MOST_POINTS, point);
     points["minItems"] = json!(1);
     let data = object(
-        "What the portrait says, written by its maker.",
+        "The value of the portrait, written by its generator.",
         &["type"],
         json!({
             "type": {"type": "string", "enum": ["Static", "Cron", "TimeSeries"],
-                "description": "Which of the fields holds."},
+                "description": "Which of the fields applies."},
             "static": constant(),
             "cron": cron(),
             "timeSeries": object(
-                "A series: each point holds until the next, the last until expireTime.",
+                "A series: each point applies until the next, the last until expireTime.",
                 &["timeSeries"],
                 json!({"timeSeries": points}),
             ),
-            "expireTime": time("When it is no longer believed unless it is renewed."),
+            "expireTime": time("When it expires, unless it is renewed."),
         }),
     );
     ruled(data, &RULES_OF_DATA)
@@ -256,7 +262,7 @@ pub(super) fn constant() -> Value {
     object(
         "One count.",
         &["replicas"],
-        json!({"replicas": replicas("The replicas that are to be online.")}),
+        json!({"replicas": replicas("The replicas that should be online.")}),
     )
 }
 
@@ -267,14 +273,14 @@ pub(super) fn cron() -> Value {
         &["name", "start", "end", "replicas"],
         json!({
             "name": text("The name, unique among the windows.", 128),
-            "description": text("Words for people.", 1024),
+            "description": text("A description for people.", 1024),
             "timeZone": text(
-                "The time zone by its IANA name, such as Europe/Berlin; UTC unless said.",
+                "The time zone as an IANA name, such as Europe/Berlin. Default: UTC.",
                 64,
             ),
-            "start": schedule("The moments at which it opens, in the form of a schedule."),
-            "end": schedule("The moments at which it closes, in the form of a schedule."),
-            "replicas": replicas("The replicas that are to be online while it is open."),
+            "start": schedule("The times at which it opens, as a schedule."),
+            "end": schedule("The times at which it closes, as a schedule."),
+            "replicas": replicas("The replicas that should be online while it is open."),
             "excludeDates": list(
                 "Calendar days on which it does not open: dates, ranges of dates, or cron expressions whose fields below the \
                  day are all *.",
@@ -285,10 +291,10 @@ pub(super) fn cron() -> Value {
     );
     let rules = [(
         "self.start != self.end",
-        "start and end differ: a window that opens again whenever it closes is always open",
+        "start and end must differ: otherwise the window opens again whenever it closes",
     )];
     let mut crons = list(
-        "The windows. Where several are open, the larger holds.",
+        "The windows. If several are open, the largest count applies.",
         MOST_CRONS,
         ruled(cron, &rules),
     );

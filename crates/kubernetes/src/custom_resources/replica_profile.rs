@@ -11,14 +11,14 @@ const RULES_OF_SPEC: [(&str, &str); 1] = [(
     "(has(self.onlineReplicas) ? self.onlineReplicas : 0) \
      + (has(self.cutoffReplicas) ? self.cutoffReplicas : 0) \
      + (has(self.standbyReplicas) ? self.standbyReplicas : 0) <= 2147483647",
-    "onlineReplicas, cutoffReplicas and standbyReplicas are together the replicas of the workload, \
-     2147483647 at most",
+    "the sum of onlineReplicas, cutoffReplicas and standbyReplicas is the replicas of the \
+     workload, at most 2147483647",
 )];
 
 const RULES_OF_REFERENCE: [(&str, &str); 2] = [
     (
         "self.kind in ['Deployment', 'StatefulSet', 'ReplicaSet']",
-        "a ReplicaProfile is about a Deployment, a StatefulSet or a ReplicaSet",
+        "a ReplicaProfile needs a Deployment, a StatefulSet or a ReplicaSet",
     ),
     (
         "!has(self.apiVersion) || self.apiVersion.startsWith('apps/')",
@@ -56,13 +56,13 @@ const SHOWN: [Column; 7] = [
         name: "Standby",
         kind: "integer",
         path: ".status.standbyReplicas",
-        description: "The Pods that take no traffic and hold less than they ask for.",
+        description: "The Pods that take no traffic and have less resources than they request.",
     },
     Column {
         name: "Ensured",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ensured\")].status",
-        description: "Whether the Pods are as wanted.",
+        description: "Whether the Pods are as requested.",
     },
     Column {
         name: "Age",
@@ -84,7 +84,7 @@ const WIDE: [Column; 2] = [
         name: "Reason",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ensured\")].reason",
-        description: "Why the Pods are as wanted, or why not.",
+        description: "Why the Pods are as requested, or why not.",
     },
 ];
 
@@ -96,10 +96,11 @@ pub(super) fn columns() -> Value {
 /// The schema of the whole object.
 pub(super) fn schema() -> Value {
     object(
-        "ReplicaProfile says how many Pods of a workload take traffic, how many run without any, and how \
-         many stand by with less resources. The replicas of the workload are the sum. Pods that are cut off \
-         take traffic again within a second or two; none is deleted before it has been out of traffic for a \
-         while. When the ReplicaProfile goes, every Pod takes traffic.",
+        "ReplicaProfile sets how many Pods of a workload take traffic, how many run without \
+         traffic, and how many are on standby with less resources. The sum is the replicas of the \
+         workload. Pods that are cut off can take traffic again within a second or two. A Pod is \
+         deleted only after it has been out of traffic for drainSeconds. If the ReplicaProfile is \
+         deleted, every Pod takes traffic.",
         &["spec"],
         json!({
             "apiVersion": written("The version of the schema of this object."),
@@ -114,29 +115,29 @@ pub(super) fn schema() -> Value {
 
 fn spec() -> Value {
     let mut direction = text(
-        "The directions in which onlineReplicas may change what is there; Both unless said. Where a change \
-         is not allowed, the Pods and the replicas of the workload stay as they are.",
+        "The directions in which onlineReplicas may change the workload. Default: Both. If a \
+         change is not allowed, the Pods and the replicas of the workload stay as they are.",
         16,
     );
     direction["enum"] = Direction::ALL.map(Direction::as_str).to_vec().into();
     let properties = json!({
         "scaleTargetRef": reference(),
-        "onlineReplicas": replicas("The Pods that take traffic; 0 unless said."),
+        "onlineReplicas": replicas("The Pods that take traffic. Default: 0."),
         "cutoffReplicas": replicas(
-            "The Pods that run and take no traffic, which are not Ready by the readiness gate \
-             evenkeel.dev/online; 0 unless said. They and standbyReplicas together are no more than \
-             maxUnavailable of the workload and its PodDisruptionBudgets let be.",
+            "The Pods that run and take no traffic: the readiness gate evenkeel.dev/online keeps \
+             them from being Ready. Default: 0. Together with standbyReplicas, they are limited by \
+             maxUnavailable of the workload and its PodDisruptionBudgets.",
         ),
         "standbyReplicas": replicas(
-            "The Pods that take no traffic and whose resources are lowered in place meanwhile; 0 unless \
-             said.",
+            "The Pods that take no traffic and whose resources are lowered in place meanwhile. \
+             Default: 0.",
         ),
         "paused": flag("True leaves Pods and replicas as they are."),
         "allowedScalingDirection": direction,
         "behavior": behavior(),
     });
     let spec = object(
-        "The workload, and how many of its Pods do what.",
+        "The workload, and the number of its Pods in each state.",
         &["scaleTargetRef"],
         properties,
     );
@@ -145,12 +146,12 @@ fn spec() -> Value {
 
 fn reference() -> Value {
     let properties = json!({
-        "apiVersion": text("Group and version; apps/v1 unless said.", 128),
+        "apiVersion": text("Group and version. Default: apps/v1.", 128),
         "kind": text("Deployment, StatefulSet or ReplicaSet.", 64),
         "name": text("The name of the workload, in the namespace of the ReplicaProfile.", 253),
     });
     let description =
-        "The workload. Nothing else may scale it, no HorizontalPodAutoscaler and no CronHPA.";
+        "The workload. Nothing else may scale it, neither a HorizontalPodAutoscaler nor a CronHPA.";
     ruled(
         object(description, &["kind", "name"], properties),
         &RULES_OF_REFERENCE,
@@ -171,7 +172,7 @@ pub(super) fn behavior() -> Value {
             "WorkloadDefault: as the controller of the workload would delete them.", WORKLOAD_DEFAULT)}),
     );
     let traffic = object(
-        "The means by which Pods are taken out of traffic.",
+        "How Pods are taken out of traffic.",
         &[],
         json!({"type": only(
             "ReadinessGate: by the gate evenkeel.dev/online of new Pods.", READINESS_GATE)}),
@@ -187,8 +188,8 @@ pub(super) fn behavior() -> Value {
                 "format": "int64",
                 "minimum": 0,
                 "maximum": LONGEST_DRAIN,
-                "description": "The seconds for which a Pod takes no traffic before it is deleted; 30 \
-                     unless said.",
+                "description": "The seconds for which a Pod takes no traffic before it is deleted. \
+                     Default: 30.",
             },
         }),
     )
@@ -199,16 +200,16 @@ fn status() -> Value {
         "observedGeneration": {
             "type": "integer",
             "format": "int64",
-            "description": "The generation of the spec that the status tells of.",
+            "description": "The generation of the spec that the status describes.",
         },
         "onlineReplicas": replicas("The Pods that take traffic once they are ready."),
-        "readyReplicas": replicas("Those of them that are ready."),
+        "readyReplicas": replicas("The ready Pods among them."),
         "cutoffReplicas": replicas("The Pods that run and take no traffic."),
-        "standbyReplicas": replicas("The Pods that take no traffic and hold less than they ask for."),
+        "standbyReplicas": replicas("The Pods that take no traffic and have less resources than they request."),
         "conditions": conditions(),
     });
     object(
-        "The Pods by what they do, and whether that is as wanted. Written by Evenkeel.",
+        "The Pods in each state, and whether they are as requested. Written by Evenkeel.",
         &[],
         properties,
     )

@@ -73,11 +73,11 @@ pub(super) fn conditions() -> Value {
             },
             "reason": written("The reason in one word."),
             "message": written("The reason in words."),
-            "lastTransitionTime": time("Since when the status is what it is."),
+            "lastTransitionTime": time("Since when the status has been the same."),
             "observedGeneration": {
                 "type": "integer",
                 "format": "int64",
-                "description": "The generation of the spec that the condition tells of.",
+                "description": "The generation of the spec that the condition describes.",
             },
         }),
     );

@@ -23,20 +23,21 @@ pub enum Refusal {
     /// Nobody can say whether who asks may.
     #[error("{0}")]
     Unreviewed(String),
-    #[error("there is no metric {0:?}; served is {EXPECTED_LOAD}")]
+    #[error("there is no metric {0:?}; accepted: {EXPECTED_LOAD}")]
     NoSuchMetric(String),
-    #[error("there is nothing at this path; served is {EXPECTED_LOAD} of a namespace")]
+    #[error("there is nothing at this path; accepted: {EXPECTED_LOAD} of a namespace")]
     NoSuchPath,
-    #[error("values can be listed, and neither watched nor changed")]
+    #[error("values can only be listed, not watched or changed")]
     NotListed,
     #[error("labelSelector: {0}")]
     Selector(String),
     /// The first tick of the scaling loop is not over.
-    #[error("this replica has just started, and knows no load yet")]
+    #[error("this replica has just started and has no load yet")]
     Starting,
     /// The load of a target that is asked for is not known.
     #[error(
-        "the load {signal} of {kind} {name} is not known now: it is unmeasured, or its Pods are changing"
+        "the load {signal} of {kind} {name} is not known now: it has no measurement, or its Pods \
+         are changing"
     )]
     LoadUnknown {
         kind: String,

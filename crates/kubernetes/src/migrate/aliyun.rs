@@ -27,7 +27,7 @@ pub(super) fn convert(
         let path = spec.at(&format!("jobs[{place}]"));
         let rule = cron(&path, job, circumstances)?;
         if rule.run_once == Some(true) && has_run(job) {
-            let message = "runs once, and has run by its status; leave the job out";
+            let message = "runs once, and its status says that it has run; leave the job out";
             return Err(MigrateError::new(path, message));
         }
         Ok(rule)
@@ -35,7 +35,7 @@ pub(super) fn convert(
     let days = spec.list("excludeDates")?.iter().map(|day| {
         let text = day.as_str().map(six_fields);
         text.ok_or_else(|| {
-            MigrateError::new(spec.at("excludeDates"), "holds something else than texts")
+            MigrateError::new(spec.at("excludeDates"), "has values that are not text")
         })
     });
     let exclude_dates: Vec<String> = days.collect::<Result<_, _>>()?;
@@ -74,8 +74,8 @@ fn cron(
     let (schedule, is_date) = match written.trim().split_once(char::is_whitespace) {
         Some(("@date", date)) => (on_date(&job, date.trim(), circumstances)?, true),
         Some(("@every", _)) => {
-            let message = "@every counts from the start of the controller, and a CronHPA has no such \
-                           moment; accepted: a schedule such as \"0 */10 * * * *\"";
+            let message = "@every counts from the start of the controller, which a CronHPA does \
+                           not have; accepted: a schedule such as \"0 */10 * * * *\"";
             return Err(MigrateError::new(job.at("schedule"), message));
         }
         _ => (six_fields(&written), false),
@@ -120,9 +120,11 @@ fn on_date(
     circumstances: &Circumstances<'_>,
 ) -> Result<String, MigrateError> {
     let refused = |message: String| MigrateError::new(job.at("schedule"), message);
-    let at: DateTime = date
-        .parse()
-        .map_err(|_| refused(format!("{date:?} is no date, such as 2026-10-27 21:54:00")))?;
+    let at: DateTime = date.parse().map_err(|_| {
+        refused(format!(
+            "{date:?} is not a date such as 2026-10-27 21:54:00"
+        ))
+    })?;
     // A day more than any zone is away from another.
     let far = at
         .to_zoned(tz::TimeZone::UTC)
@@ -132,7 +134,7 @@ fn on_date(
         return Err(refused(format!("{date} has passed; leave the job out")));
     }
     if ahead > SignedDuration::from_hours(24 * 364) {
-        let message = format!("{date} is a year away or more, and schedules have no years");
+        let message = format!("{date} is at least a year away, and schedules have no years");
         return Err(refused(message));
     }
     Ok(format!(

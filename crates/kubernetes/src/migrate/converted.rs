@@ -80,8 +80,8 @@ impl Converted {
         self.spec.time_zone = Some(zone.to_owned());
         if circumstances.time_zone.is_none() {
             self.notes.push(format!(
-                "schedules that name no zone count in UTC; {product} reads them in the zone of its \
-                 controller's process: where that is another, say --time-zone"
+                "schedules without a time zone are in UTC; {product} reads them in the zone of its \
+                 controller's process: if that is another zone, set --time-zone"
             ));
         }
         self
@@ -128,22 +128,24 @@ pub(super) fn left_out(document: &Value) -> Vec<String> {
     let mut notes = Vec::new();
     if !owners.is_empty() {
         notes.push(format!(
-            "metadata.ownerReferences is left out: its owner ({}) makes the original, and would not know this one",
+            "metadata.ownerReferences is left out: its owner ({}) creates the original and does \
+             not know this object",
             owners.join(", ")
         ));
     }
     if !finalizers.is_empty() {
         let names = finalizers.join(", ");
         notes.push(format!(
-            "metadata.finalizers is left out: {names} is for the other product to remove"
+            "metadata.finalizers is left out: only the other product removes {names}"
         ));
     }
     notes
 }
 
 /// What holds for every product whose runs set bounds or replicas for good.
-pub(super) const PUT_BACK: &str = "what a run changes is put back by the next run, by suspending the CronHPA and by \
-    deleting it, and held until then; the other product leaves bounds and replicas as the run set them";
+pub(super) const PUT_BACK: &str = "the change of a run holds until the next run, or until the \
+    CronHPA is suspended or deleted, and is then put back; the other product leaves bounds and \
+    replicas as the run set them";
 
 /// True for an annotation that says something to KEDA alone.
 pub(in crate::migrate) fn is_kedas(name: &str) -> bool {

@@ -17,7 +17,7 @@ fn at(path: &str, field: &str) -> String {
 /// The refusal of fields at these places, which would be lost.
 pub(super) fn lost(unknown: &[String], known: &str) -> MigrateError {
     let are = if unknown.len() == 1 { "is" } else { "are" };
-    let message = format!("{are} not known here and would be lost; {known}");
+    let message = format!("{are} not known and would be lost; {known}");
     MigrateError::new(unknown.join(", "), message)
 }
 
@@ -41,13 +41,13 @@ impl<'a> Fields<'a> {
         let fields = match value {
             Value::Null => None,
             Value::Object(fields) => Some(fields),
-            _ => return Err(MigrateError::new(path, "is no object")),
+            _ => return Err(MigrateError::new(path, "is not an object")),
         };
         let names = fields.into_iter().flat_map(Map::keys);
         let unknown = names.filter(|name| !known.contains(&name.as_str()));
         let unknown: Vec<String> = unknown.map(|name| at(&path, name)).collect();
         if !unknown.is_empty() {
-            let known = format!("known are {}", known.join(", "));
+            let known = format!("accepted: {}", known.join(", "));
             return Err(lost(&unknown, &known));
         }
         Ok(Self { path, fields })
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn text(&self, field: &str) -> Result<Option<String>, MigrateError> {
-        self.read(field, "is no text", |value| {
+        self.read(field, "is not text", |value| {
             value.as_str().map(str::to_owned)
         })
     }
@@ -108,11 +108,11 @@ impl<'a> Fields<'a> {
                 .ok()
                 .filter(|count| *count >= 0)
         };
-        self.read(field, "is no count of replicas", read)
+        self.read(field, "is not a replica count", read)
     }
 
     pub(super) fn list(&self, field: &str) -> Result<&'a [Value], MigrateError> {
-        let list = self.read(field, "is no list", |value| {
+        let list = self.read(field, "is not a list", |value| {
             value.as_array().map(Vec::as_slice)
         })?;
         Ok(list.unwrap_or_default())

@@ -28,8 +28,11 @@ pub(super) fn convert_ihpa(
 ) -> Result<Migrated, MigrateError> {
     let mut spec = document["spec"].clone();
     let mut notes = vec![
-        "where windows of a Cron portrait overlap, the larger holds; Kapacity takes it for an error".to_owned(),
-        "a portrait that fails leaves the others standing; in Kapacity one that fails holds up all".to_owned(),
+        "if windows of a Cron portrait overlap, the larger count applies; Kapacity reports an \
+         error"
+            .to_owned(),
+        "if a portrait fails, the others still count; in Kapacity a failed portrait stops all"
+            .to_owned(),
     ];
     let providers = spec["portraitProviders"].as_array_mut();
     for (place, provider) in providers.into_iter().flatten().enumerate() {
@@ -57,8 +60,8 @@ pub(super) fn convert_portrait(
 ) -> Result<Migrated, MigrateError> {
     let mut spec = document["spec"].clone();
     let mut notes = vec![
-        "the HorizontalPortraits of an autoscaler are made where they are missing: this one is only \
-         needed where something in it is not in the autoscaler"
+        "Evenkeel creates missing HorizontalPortraits of an autoscaler: this one is needed only if \
+         it has something that the autoscaler does not have"
             .to_owned(),
     ];
     take_algorithm("spec", &mut spec, &mut notes);
@@ -67,8 +70,8 @@ pub(super) fn convert_portrait(
     let spec: HorizontalPortraitSpec = read(&migrated.manifest["spec"])?;
     if spec.portrait.is_built_in() {
         migrated.notes.push(
-            "nobody reads it: portraits by the load as it is, and by Evenkeel's own forecasts, are made in the \
-             autoscaler itself and stand in its status"
+            "it is not read: Evenkeel makes reactive portraits and its own forecasts in the \
+             autoscaler itself and shows them in its status"
                 .to_owned(),
         );
     } else if spec.portrait.external_generator_name.is_none() {
@@ -85,13 +88,16 @@ pub(super) fn convert_profile(
 ) -> Result<Migrated, MigrateError> {
     let mut spec = document["spec"].clone();
     let notes = vec![
-        "a Pod that goes takes no traffic for behavior.drainSeconds first, 30 unless said, and requests of Pods on \
-         standby are lowered in place; in Kapacity standby is a label alone"
+        "a Pod takes no traffic for behavior.drainSeconds (30 by default) before it is deleted, \
+         and requests of Pods on standby are lowered in place; in Kapacity, standby is only a \
+         label"
             .to_owned(),
-        "Pods are cut off by the gate and the label of evenkeel.dev: new Pods have the gate by themselves, and \
-         the label kapacitystack.io/inject-pod-readiness-gate of their template can go"
+        "Pods are cut off by the readiness gate and the label of evenkeel.dev: new Pods get the \
+         gate automatically, and the label kapacitystack.io/inject-pod-readiness-gate of their \
+         template can be removed"
             .to_owned(),
-        "that of an IntelligentHorizontalPodAutoscaler is made by it, and need not be applied".to_owned(),
+        "an IntelligentHorizontalPodAutoscaler creates its own, so you need not apply it"
+            .to_owned(),
     ];
     take_profile_behavior(&mut spec, "behavior", "spec.behavior")?;
     let migrated = finish(Kind::ReplicaProfile, &spec, notes, document)?;
@@ -113,7 +119,8 @@ fn take_profile_behavior(parent: &mut Value, field: &str, path: &str) -> Result<
     };
     for part in ["podSorter", "podTrafficController"] {
         if behavior[part]["type"] == "External" {
-            let message = "External is done by nobody, in Kapacity neither, and cannot be carried over; leave it out";
+            let message = "External is not implemented, in Kapacity neither, and cannot be \
+                converted; leave it out";
             return Err(MigrateError::new(format!("{path}.{part}.type"), message));
         }
         // Kapacity's own schema says null for what is not external.
@@ -168,7 +175,7 @@ pub(super) fn finish(
     if !unknown.is_empty() {
         return Err(lost(
             &unknown,
-            "known are the fields of Kapacity's own definition",
+            "accepted: the fields of Kapacity's own definition",
         ));
     }
     Ok(Migrated { manifest, notes })

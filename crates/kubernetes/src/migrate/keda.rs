@@ -96,8 +96,8 @@ impl<'a> ScaledObject<'a> {
             .text("formula")?
             .is_some_and(|formula| !formula.is_empty())
         {
-            let message = "makes one number of all triggers, and the hours of a cron trigger cannot be taken out of \
-                           it; accepted: triggers without a formula";
+            let message = "combines all triggers into one number, and the hours of a cron trigger \
+                           cannot be separated from it; accepted: triggers without a formula";
             return Err(MigrateError::new(modifiers.at("formula"), message));
         }
         let min = spec.count("minReplicaCount")?.unwrap_or(0);
@@ -152,9 +152,9 @@ impl<'a> ScaledObject<'a> {
         };
         let name = self.name;
         notes.push(format!(
-            "ScaledObject {name} has no other triggers: delete it before the CronHPA is there, which sets \
-             the replicas of the workload itself; between windows those are its own, so set its replicas \
-             to {rest}, the {of}"
+            "ScaledObject {name} has no other triggers: delete it before you create the CronHPA, \
+             which sets the replicas of the workload itself; between windows the workload has its \
+             own replicas, so set them to {rest}, the {of}"
         ));
         let restores = self
             .advanced
@@ -222,8 +222,8 @@ impl<'a> ScaledObject<'a> {
         }
         let name = self.name;
         notes.push(format!(
-            "take the triggers of type cron out of ScaledObject {name} once the CronHPA is there; until then \
-             the larger of both holds"
+            "remove the triggers of type cron from ScaledObject {name} once the CronHPA exists; \
+             until then the larger of both counts applies"
         ));
         if self.bounds.0 == 0 {
             notes.push(
@@ -289,7 +289,8 @@ fn rule(
         && metric != "AverageValue"
     {
         let message = format!(
-            "{metric} sets other replicas than desiredReplicas, which a window cannot; accepted: AverageValue"
+            "{metric} sets replicas other than desiredReplicas, which a window cannot do; \
+             accepted: AverageValue"
         );
         return Err(MigrateError::new(trigger.at("metricType"), message));
     }
@@ -299,12 +300,12 @@ fn rule(
     }
     if !trigger.get("authenticationRef").is_null() {
         let place = trigger.at("authenticationRef");
-        notes.push(format!("{place} is left out: a calendar needs none"));
+        notes.push(format!("{place} is left out: a calendar does not need it"));
     }
     let written = metadata.required("desiredReplicas")?;
     let replicas: Option<i64> = written.parse().ok();
     let replicas = replicas.filter(|count| *count > 0).ok_or_else(|| {
-        let message = format!("{written:?} is no count of replicas; accepted: 1 or more");
+        let message = format!("{written:?} is not a replica count; accepted: 1 or more");
         MigrateError::new(metadata.at("desiredReplicas"), message)
     })?;
     let held = i32::try_from(replicas)

@@ -77,7 +77,7 @@ fn a_schedule_without_a_zone_is_given_one() {
 fn what_would_be_lost_is_refused_with_its_place() {
     let mut document = volcengine();
     document["spec"]["crons"][0]["weekdays"] = json!([1]);
-    assert!(refused(&document).starts_with("spec.crons[0].weekdays: is not known here"));
+    assert!(refused(&document).starts_with("spec.crons[0].weekdays: is not known"));
     let mut document = volcengine();
     document["spec"]["crons"][0]["schedule"] = json!("61 1 * * *");
     assert!(refused(&document).contains("spec.crons[0].schedule: \"61 1 * * *\""));
@@ -85,7 +85,7 @@ fn what_would_be_lost_is_refused_with_its_place() {
     document["spec"]["crons"][0]["target"] = json!("many");
     assert_eq!(
         refused(&document),
-        "spec.crons[0].target: is no count of replicas"
+        "spec.crons[0].target: is not a replica count"
     );
     assert_eq!(
         migrate(&json!({"kind": "Service"}), &circumstances(None)),
@@ -141,7 +141,7 @@ fn jobs_of_aliyun_without_a_calendar_are_refused() {
         ("@every 10m", "@every counts from the start"),
         ("@date 2020-10-27 21:54:00", "has passed"),
         ("@date 2028-10-27 21:54:00", "schedules have no years"),
-        ("@date soon", "is no date"),
+        ("@date soon", "is not a date"),
         ("0 0 8 * *  * 2026", "five fields"),
     ] {
         let error = refused(&job(schedule));
@@ -192,7 +192,7 @@ fn a_job_of_aliyun_that_runs_once_and_has_run_is_refused() {
         let found = migrate(&document, &circumstances(None)).unwrap();
         assert_eq!(found.is_err(), has_run, "{state}: {found:?}");
     }
-    assert!(refused(&document).starts_with("spec.jobs[0]: runs once, and has run"));
+    assert!(refused(&document).starts_with("spec.jobs[0]: runs once, and its status"));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_version_or_a_part_of_an_object_that_is_not_known_is_refused() {
             json!("vke.volcengine.com/v1"),
             "accepted: vke.volcengine.com/v1alpha1",
         ),
-        ("data", json!({}), "data: is not known here"),
+        ("data", json!({}), "data: is not known"),
         ("metadata", json!({}), "metadata.name: is missing"),
     ] {
         let mut document = volcengine();
@@ -238,7 +238,7 @@ fn cron_triggers_of_keda_become_windows_beside_the_other_triggers() {
     );
     assert!(has_note(
         &found,
-        "take the triggers of type cron out of ScaledObject web"
+        "remove the triggers of type cron from ScaledObject web"
     ));
     let mut alone = document.clone();
     alone["spec"]["triggers"] = json!([cron]);
@@ -247,11 +247,8 @@ fn cron_triggers_of_keda_become_windows_beside_the_other_triggers() {
         found.manifest["spec"]["scaleTargetRef"],
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"})
     );
-    assert!(has_note(&found, "delete it before the CronHPA is there"));
-    assert!(has_note(
-        &found,
-        "set its replicas to 0, the minReplicaCount"
-    ));
+    assert!(has_note(&found, "delete it before you create the CronHPA"));
+    assert!(has_note(&found, "so set them to 0, the minReplicaCount"));
     let mut none = document.clone();
     none["spec"]["triggers"] = json!([{"type": "cpu"}]);
     assert!(migrate(&none, &circumstances(None)).is_none());

@@ -66,7 +66,7 @@ pub(super) fn check(
             return Ok(());
         };
         if !product.reads(schedule.expression()) {
-            let message = format!("{text:?} is no schedule there: {}", product.accepted());
+            let message = format!("{text:?} is not a schedule there: {}", product.accepted());
             return Err(MigrateError::new(of.at(field), message));
         }
         schedules.extend(Schedule::parse(schedule.expression(), None, &utc));
@@ -111,9 +111,9 @@ fn starts_twice(product: Product, start: &Schedule, moments: [&Zoned; 3]) -> Str
     let last = last.unwrap_or_else(|| again.clone());
     let product = product.as_str();
     format!(
-        "start comes at {} and again at {}, and end at {}: {product} has this window open only while \
-         its end comes next, from {} on ({}), and a CronHPA from the first start on ({}); accepted: schedules by which \
-         starts and ends alternate",
+        "start is at {} and again at {}, and end at {}: {product} opens this window only while its \
+         end comes next, from {} on ({}), and a CronHPA from the first start on ({}); accepted: \
+         schedules in which starts and ends alternate",
         shown(opens),
         shown(again),
         shown(closes),
@@ -127,9 +127,9 @@ fn ends_twice(product: Product, moments: [&Zoned; 3]) -> String {
     let [opens, closes, second] = moments;
     let product = product.as_str();
     format!(
-        "end comes at {} and again at {}, before another start: {product} has this window open until the \
-         last end ({} and more), and a CronHPA from {} until the first ({}); accepted: schedules by which starts and \
-         ends alternate",
+        "end is at {} and again at {}, before another start: {product} keeps this window open \
+         until the last end ({} and more), and a CronHPA from {} until the first end ({}); \
+         accepted: schedules in which starts and ends alternate",
         shown(closes),
         shown(second),
         length(opens, second),

@@ -54,7 +54,7 @@ pub struct KeyRotation {
 
 /// An annotation about keys that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("annotation {key}: {value:?} is not accepted: {accepted}")]
+#[error("annotation {key}: {value:?} is not accepted; accepted: {accepted}")]
 pub struct KeyRotationError {
     pub key: &'static str,
     pub value: String,

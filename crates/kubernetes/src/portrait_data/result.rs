@@ -25,10 +25,12 @@ pub enum ResultError {
     #[error("data.{0} is missing; accepted: type, expireTime and timeSeries")]
     Missing(&'static str),
     /// The type is another one.
-    #[error("data.type: {0:?} is not accepted: TimeSeries")]
+    #[error("data.type: {0:?} is not accepted; accepted: TimeSeries")]
     Type(String),
     /// The time is none.
-    #[error("data.expireTime: {0:?} is not accepted: a time such as 2026-11-23T08:00:00Z")]
+    #[error(
+        "data.expireTime: {0:?} is not accepted; accepted: a time such as 2026-11-23T08:00:00Z"
+    )]
     Time(String),
     /// The series is damaged.
     #[error(
@@ -102,7 +104,7 @@ pub fn read_result(data: &ResultData) -> Result<PortraitData, ResultError> {
 }
 
 fn point(at: &str, replicas: &Value) -> Result<SeriesPoint, String> {
-    let refused = |what: &str, text: &str| format!("{:?} is no {what}", excerpt(text, OF_VALUE));
+    let refused = |what: &str, text: &str| format!("{:?} is not a {what}", excerpt(text, OF_VALUE));
     let timestamp = serde_json::from_str::<Value>(at.trim())
         .ok()
         .and_then(|at| whole(&at))
@@ -110,7 +112,7 @@ fn point(at: &str, replicas: &Value) -> Result<SeriesPoint, String> {
     let count = whole(replicas).and_then(|count| i32::try_from(count).ok());
     Ok(SeriesPoint {
         timestamp,
-        replicas: count.ok_or_else(|| refused("count of replicas", &replicas.to_string()))?,
+        replicas: count.ok_or_else(|| refused("replica count", &replicas.to_string()))?,
     })
 }
 

@@ -80,7 +80,7 @@ fn what_is_wrong_is_named_with_its_place() {
         (
             json!({"type": "TimeSeries", "expireTime": "2026-11-23T08:00:00Z",
             "timeSeries": {"timeSeries": [{"timestamp": i64::MAX, "replicas": 1}]}}),
-            "timeSeries[0].timestamp: 9223372036854775807 is no time",
+            "timeSeries[0].timestamp: 9223372036854775807 is not a time",
         ),
     ] {
         let error = checked(data.clone()).unwrap_err();

@@ -5,17 +5,17 @@
 pub enum Obstacle {
     #[error("it does not run")]
     NotRunning,
-    #[error("it is static: kubelet runs it from a file")]
+    #[error("it is a static Pod")]
     Static,
-    #[error("it runs on Windows, which resizes nothing in place")]
+    #[error("it runs on Windows, which cannot resize in place")]
     Windows,
-    #[error("it has resources of the Pod as a whole")]
+    #[error("it has Pod-level resources")]
     PodLevelResources,
-    #[error("devices that it claims take of the node's cpu or memory")]
+    #[error("its device claims use cpu or memory of the node")]
     NodeResourceClaims,
     #[error("it is of the class BestEffort, to which no request or limit can be added")]
     BestEffort,
-    #[error("its node does not tell the resources of containers, so that it cannot resize them")]
+    #[error("its node does not report the resources of containers, so it cannot resize them")]
     NodeWithoutSupport,
 }
 

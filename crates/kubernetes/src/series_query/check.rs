@@ -38,23 +38,23 @@ pub struct WrittenQuery {
 /// A question that cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFault {
-    #[error("{field}: {given:?} is not accepted: {accepted}")]
+    #[error("{field}: {given:?} is not accepted; accepted: {accepted}")]
     Value {
         field: &'static str,
         given: String,
         accepted: &'static str,
     },
-    #[error("{field} is missing, which {kind} takes")]
+    #[error("{field} is missing; {kind} needs it")]
     Missing {
         field: &'static str,
         kind: &'static str,
     },
-    #[error("{kind} takes no {field}")]
+    #[error("{kind} does not accept {field}")]
     NotTaken {
         field: &'static str,
         kind: &'static str,
     },
-    #[error("either name or selector says which: both are given")]
+    #[error("name and selector are both given; accepted: one of the two")]
     Both,
     #[error("{field}: {problem}")]
     Selector {

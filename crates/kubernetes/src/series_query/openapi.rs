@@ -22,10 +22,10 @@ pub fn document() -> Value {
     let path = format!("/apis/{group_version}/namespaces/{{namespace}}/series/{{query}}");
     let mut parameters = vec![
         json!({"name": "namespace", "in": "path", "required": true, "schema": {"type": "string"},
-            "description": "The namespace that is asked about, and authorised for."}),
+            "description": "The namespace of the query; the caller needs rights in it."}),
         json!({"name": "query", "in": "path", "required": true,
             "schema": {"type": "string", "enum": QueryKind::ALL.map(QueryKind::as_str)},
-            "description": "The kind of question."}),
+            "description": "The kind of query."}),
     ];
     parameters.extend(PARAMETERS.map(|(name, kind, description)| {
         json!({"name": name, "in": "query", "schema": {"type": kind}, "description": description})
@@ -35,8 +35,8 @@ pub fn document() -> Value {
         "info": {"title": "Evenkeel's metrics provider", "version": Kind::MetricSeries.version()},
         "paths": {path: {"get": {
             "operationId": "readMetricsEvenkeelDevV1alpha1NamespacedSeries",
-            "description": "Answers one question for series: without start, end and step with what is \
-                newest, with them with the past.",
+            "description": "Returns series: the newest values without start, end and step, and \
+                history with them.",
             "tags": ["metricsEvenkeelDev_v1alpha1"],
             "parameters": parameters,
             "responses": {
@@ -58,7 +58,7 @@ const PARAMETERS: [(&str, &str, &str); 12] = [
     (
         "selector",
         "string",
-        "A label selector of the Pods or objects, in place of a name.",
+        "A label selector of the Pods or objects, instead of a name.",
     ),
     (
         "group",
@@ -75,7 +75,7 @@ const PARAMETERS: [(&str, &str, &str); 12] = [
     (
         "readyPodsOnly",
         "boolean",
-        "Pods of the workload count only while they are ready.",
+        "Count Pods of the workload only while they are ready.",
     ),
     ("metric", "string", "The name of a metric."),
     (
@@ -89,7 +89,11 @@ const PARAMETERS: [(&str, &str, &str); 12] = [
         "The first time, in RFC 3339 or in seconds since 1970.",
     ),
     ("end", "string", "The last time."),
-    ("step", "string", "The distance of two times, such as 60s."),
+    (
+        "step",
+        "string",
+        "The time between two values, such as 60s.",
+    ),
 ];
 
 fn schemas() -> Value {
@@ -98,15 +102,15 @@ fn schemas() -> Value {
     json!({
         "dev.evenkeel.metrics.v1alpha1.SeriesList": {
             "type": "object",
-            "description": "The answer to a question for series.",
+            "description": "The answer to a query of series.",
             "required": ["query", "unit", "items"],
             "properties": {
-                "apiVersion": text("The version of this form."),
+                "apiVersion": text("The version of this format."),
                 "kind": text("SeriesList."),
                 "metadata": {"type": "object"},
-                "query": text("The kind of question."),
+                "query": text("The kind of query."),
                 "unit": text("The unit of all values: cores, bytes, bytes per second, or the metric's own."),
-                "windowSeconds": number("The span that each value is the mean of, where it is one."),
+                "windowSeconds": number("The window that each value is the mean of, if it is a mean."),
                 "items": {"type": "array", "items":
                     {"$ref": "#/components/schemas/dev.evenkeel.metrics.v1alpha1.Series"}},
             },
@@ -119,7 +123,7 @@ fn schemas() -> Value {
             "required": ["labels", "points"],
             "properties": {
                 "labels": {"type": "object", "additionalProperties": {"type": "string"},
-                    "description": "What tells it from the others."},
+                    "description": "The labels that identify the series."},
                 "points": {"type": "array", "items":
                     {"$ref": "#/components/schemas/dev.evenkeel.metrics.v1alpha1.Point"}},
             },

@@ -111,7 +111,9 @@ fn duration(text: &str) -> Result<SignedDuration, Refusal> {
 
 fn wrong(field: &str, given: &str, accepted: &str) -> Refusal {
     let given = excerpt(given, OF_VALUE);
-    Refusal::Parameter(format!("{field}: {given:?} is not accepted: {accepted}"))
+    Refusal::Parameter(format!(
+        "{field}: {given:?} is not accepted; accepted: {accepted}"
+    ))
 }
 
 #[cfg(test)]

@@ -28,14 +28,17 @@ pub struct RangeLimits {
 pub enum RangeFault {
     #[error("the end of the range is before its start")]
     Backwards,
-    #[error("step: {0:#} is not accepted: at least 1s")]
+    #[error("step: {0:#} is not accepted; accepted: at least 1s")]
     Step(SignedDuration),
-    #[error("the range is {given:#} long: at most {most:#}")]
+    #[error("the range is {given:#} long; accepted: at most {most:#}")]
     TooLong {
         given: SignedDuration,
         most: SignedDuration,
     },
-    #[error("the range has {given} points at this step: at most {most}; take a longer step")]
+    #[error(
+        "the range has {given} points at this step; accepted: at most {most}; use a longer \
+        step"
+    )]
     TooManyPoints { given: i128, most: u32 },
 }
 

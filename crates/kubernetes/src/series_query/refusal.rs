@@ -18,12 +18,12 @@ pub enum Refusal {
     #[error("{0}")]
     Unreviewed(String),
     #[error(
-        "there is nothing at this path; served are namespaces/NAMESPACE/series/KIND, with one of \
+        "there is nothing at this path; accepted: namespaces/NAMESPACE/series/KIND, with one of \
          pod-resource, container-resource, workload-resource, workload-container-resource, object, \
          external and workload-external for KIND"
     )]
     NoSuchPath,
-    #[error("series can be got, and neither listed, watched nor changed")]
+    #[error("series support get only: no list, watch or change")]
     NotGot,
     #[error("{0}")]
     Parameter(String),
@@ -41,10 +41,10 @@ pub enum Refusal {
     #[error("{0}")]
     TooLarge(String),
     /// Those who ask about this namespace ask too much at a time.
-    #[error("too many questions about this namespace wait already: ask again later")]
+    #[error("too many queries of this namespace are waiting: try again later")]
     NamespaceBusy,
     /// All who ask ask too much at a time.
-    #[error("too many questions wait already: ask again later")]
+    #[error("too many queries are waiting: try again later")]
     Busy,
     #[error("there was no answer in time")]
     Late,

@@ -36,7 +36,7 @@ pub(super) fn chart(manifests: &Manifests) -> String {
     }
     format!(
         "\
-# Generated from the manifests; `just chart` writes it anew.
+# Generated from the manifests; run `just chart` to regenerate it.
 apiVersion: v2
 name: evenkeel
 version: {version}

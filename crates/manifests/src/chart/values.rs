@@ -24,14 +24,14 @@ pub(super) fn values() -> String {
     let repository = IMAGE.split(':').next().unwrap_or_default();
     let mut text = format!(
         "\
-# Generated from the manifests; `just chart` writes it anew.
+# Generated from the manifests; run `just chart` to regenerate it.
 
 # Replicas of the service; one of them leads and writes, all answer calls.
 replicas: {REPLICAS}
 
 image:
   repository: {repository}
-  # The version of the chart, unless it is set.
+  # Default: the version of the chart.
   tag: \"\"
 
 # Fields of EvenkeelConfiguration that differ from files/config.yaml, for example:
@@ -42,18 +42,19 @@ image:
 # docs/reference/configuration.md names all fields. A field that a component sets keeps the value of the component.
 config: {{}}
 
-# TCP ports that the service may call, beside 443, 6443, 9090 and 10250; the port of Prometheus, for example.
+# More TCP ports that the service may call, in addition to 443, 6443, 9090 and 10250; for example the port of
+# Prometheus.
 egressPorts: []
 
-# `helm install --create-namespace` makes the namespace, without labels. Set this for `helm template` only: the namespace
-# then is an object like the others, with the strictest Pod security standard.
+# `helm install --create-namespace` creates the namespace, without labels. Set this for `helm template` only: the
+# namespace is then an object like the others, with the strictest Pod security standard.
 namespace:
   create: false
 
 # The definitions of Evenkeel's own kinds.
 crds:
   install: true
-  # `helm uninstall` leaves them, and with them all CronHPAs, ReplicaProfiles and autoscalers.
+  # `helm uninstall` keeps them, and with them all CronHPAs, ReplicaProfiles and autoscalers.
   keep: true
 
 # kube-scheduler of the component secondScheduler: the minor version of the API server, or one below.

@@ -20,7 +20,7 @@ pub enum ScenarioError {
     #[error("{path}: {why}")]
     Portraits { path: String, why: String },
     /// A value that is not accepted.
-    #[error("{path}: {given:?} is not accepted: {accepted}")]
+    #[error("{path}: {given:?} is not accepted; accepted: {accepted}")]
     Value {
         path: String,
         /// The value as given.

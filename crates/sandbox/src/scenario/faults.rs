@@ -56,7 +56,7 @@ pub const ACCEPTED: &str = "metrics-down, metrics-hang, hang, api-restart or nod
 
 /// A text that is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted: {ACCEPTED}")]
+#[error("{0:?} is not accepted; accepted: {ACCEPTED}")]
 pub struct FaultError(pub String);
 
 impl Fault {

@@ -136,7 +136,7 @@ impl FromStr for Scenario {
     /// A scenario that names no other file.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         read(text, &|_| {
-            Err("only a scenario that is a file itself may name others".to_owned())
+            Err("only a scenario in a file may name other files".to_owned())
         })
     }
 }

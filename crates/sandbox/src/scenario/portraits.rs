@@ -44,7 +44,7 @@ impl Written {
             return lone.map_or(Ok(None), Err);
         }
         let ScaleBy::Cpu(share) = scale.by else {
-            let accepted = "a target of cpu beside portraitProviders";
+            let accepted = "a target of cpu together with portraitProviders";
             return Err(refused(path, "requestsPerSecond", accepted));
         };
         let percent = i64_ceil((share.get() * 100.0).round().max(1.0));
@@ -93,7 +93,8 @@ fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
         let path = format!("{path}.portraitProviders[{place}].dynamic");
         match &provider.source {
             Source::External { portrait_type } => {
-                let accepted = "what Evenkeel makes itself: nobody else is there";
+                let accepted = "portraits that Evenkeel makes itself: a scenario has no other \
+                    generator";
                 return Err(refused(&path, portrait_type, accepted));
             }
             Source::Predictive(predictive) => {
@@ -278,7 +279,7 @@ workloads:
             (String::new(), &["there are none"][..]),
             (
                 provider("{type: Burst, priority: 0}"),
-                &["portraitProviders[0]", "Burst", "Cron with cron"],
+                &["portraitProviders[0]", "Burst", "Cron with only cron"],
             ),
             (
                 provider("{type: Static, prority: 0, static: {replicas: 1}}"),

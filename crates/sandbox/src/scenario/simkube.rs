@@ -34,13 +34,13 @@ const DAEMON_SET: &str = "DaemonSet";
 #[derive(Debug, thiserror::Error)]
 pub enum SimkubeError {
     /// No MessagePack, or of another shape.
-    #[error("no SimKube trace in MessagePack with names: {0}")]
+    #[error("not a SimKube trace in MessagePack with names: {0}")]
     Malformed(#[from] rmp_serde::decode::Error),
     /// Another version.
-    #[error("version {0} is not accepted: 2, which SimKube 2 exports")]
+    #[error("version {0} is not accepted; accepted: 2, which SimKube 2 exports")]
     Version(u16),
     /// No object in it has Pods.
-    #[error("no object with a Pod template is in it, so that there is nothing to place")]
+    #[error("it has no object with a Pod template, so there is nothing to place")]
     Empty,
 }
 

@@ -15,10 +15,10 @@ const WEB: &str = include_str!("../../../../examples/traces/nasa_web.csv");
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
     /// A line that is not `timestamp,value`.
-    #[error("line {0} is not accepted: unix seconds, a comma and a number of at least 0")]
+    #[error("line {0} is not accepted; accepted: unix seconds, a comma and a number of at least 0")]
     Line(usize),
     /// Timestamps that do not follow each other at one distance.
-    #[error("line {0} does not follow the one before at the distance of the first two")]
+    #[error("line {0} does not have the same interval as the first two lines")]
     Step(usize),
     /// Fewer than two values.
     #[error("at least two values are needed")]

@@ -15,11 +15,12 @@ pub enum Error {
     Malformed(String),
     /// A percentage above 100.
     #[error(
-        "percentageOfNodesToScore: {0} is not accepted: a whole number from 0 to 100, 0 leaving it to kube-scheduler"
+        "percentageOfNodesToScore: {0} is not accepted; accepted: a whole number from 0 to 100; with 0, \
+         kube-scheduler decides"
     )]
     Percentage(u32),
     /// A duration that is none.
-    #[error("httpTimeout: {0:?} is not accepted: a duration such as 200ms")]
+    #[error("httpTimeout: {0:?} is not accepted; accepted: a duration such as 200ms")]
     Timeout(String),
     /// Certificates or keys that cannot be used.
     #[error("the extender's tlsConfig cannot be used: {0}")]

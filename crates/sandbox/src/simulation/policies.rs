@@ -53,7 +53,7 @@ pub enum PolicyName {
 
 /// A name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no policy: accepted are {}", accepted())]
+#[error("{given:?} is not a policy; accepted: {}", accepted())]
 pub struct UnknownPolicy {
     pub given: String,
 }

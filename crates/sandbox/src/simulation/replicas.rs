@@ -180,7 +180,7 @@ fn changes(arrival: SignedDuration, points: &[ReplayPoint]) -> Changes {
 
 /// A name that no way of scaling has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no way of scaling: accepted are hpa, tes, ds-hpa, auto and portraits")]
+#[error("{given:?} is not a scaling method; accepted: hpa, tes, ds-hpa, auto and portraits")]
 pub struct UnknownScaling {
     pub given: String,
 }

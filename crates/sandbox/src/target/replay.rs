@@ -51,7 +51,7 @@ pub struct ReplayLoad {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// Its steps are not those of [`GRID`].
-    #[error("a load with steps of {0:#} is not accepted: its steps are 15 seconds")]
+    #[error("a load with steps of {0:#} is not accepted: steps must be 15 seconds")]
     Step(SignedDuration),
     /// It ends before it is judged.
     #[error("nothing is left to count from {count_from}: the load ends at {end}")]

@@ -31,7 +31,7 @@ pub enum PolicyName {
 
 /// A name of no way of tuning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted: fixed, thesis, vpa or evenkeel")]
+#[error("{0:?} is not accepted; accepted: fixed, thesis, vpa or evenkeel")]
 pub struct UnknownPolicy(String);
 
 impl PolicyName {

@@ -53,7 +53,7 @@ impl TrafficFitMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "traffic_fits",
-            "Fits of models of targets' traffic, by how they ended",
+            "Fits of traffic models of targets, by outcome",
             self.fits.clone(),
         );
     }
@@ -114,12 +114,12 @@ impl FitMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "own_fits",
-            "Fits of the targets' own trees and of the models that they name, by how they ended",
+            "Fits of the targets' own trees and of the models that they name, by outcome",
             self.fits.clone(),
         );
         registry.register_with_unit(
             "own_fit_duration",
-            "Time that a fit of a target's own trees, which are fitted twice, or of its model takes on its core",
+            "CPU time of a fit of a target's own trees (which are fitted twice) or of its model",
             Unit::Seconds,
             self.duration.clone(),
         );

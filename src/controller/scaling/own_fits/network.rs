@@ -12,7 +12,7 @@ const STEP: i64 = 60;
 /// Why there is no network.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoNetwork {
-    #[error("`scaling.swishNet` names no file with the network of `swish-net`")]
+    #[error("`scaling.swishNet` is not set; it names the file with the network of `swish-net`")]
     NoFile,
     #[error("{}: {error}", path.display())]
     Unreadable {

@@ -40,7 +40,7 @@ impl OwnFits {
         let (told, outcome) = if let Some(pasts) = self.traffic_pasts(work, pace).await {
             self.told(work, pasts).await
         } else {
-            let why = "its past cannot be had from Prometheus".to_owned();
+            let why = "its history cannot be read from Prometheus".to_owned();
             (failed("NoPast", why), TrafficOutcome::NoPast)
         };
         self.metrics.traffic_fits().ended(outcome);

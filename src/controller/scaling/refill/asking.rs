@@ -82,13 +82,13 @@ impl Asker {
                     tracing::debug!(
                         error,
                         ?pause,
-                        "the past of the load is asked for again later"
+                        "the history of the load will be queried again later"
                     );
                     tokio::time::sleep(pause).await;
                 }
                 (Next::GiveUp | Next::Take(_), answer) => {
                     let error = answer.err().map(|error| error.to_string());
-                    tracing::warn!(error, %question, "the past of the load cannot be had");
+                    tracing::warn!(error, %question, "the history of the load cannot be read");
                     return Asking::NotToBeHad;
                 }
             }

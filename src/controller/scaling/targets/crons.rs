@@ -167,7 +167,7 @@ impl<'a> Crons<'a> {
                     namespace,
                     cron_hpa,
                     %error,
-                    "the work on a CronHPA panicked; what it asks for stays as it is"
+                    "the work on a CronHPA panicked; its previous request stays"
                 );
                 Err(error)
             }

@@ -87,14 +87,14 @@ pub(super) fn readings(observed: &Observed, target: &Target, tick: &Tick<'_>) ->
 /// The answer to a question, unless it is too old.
 fn fresh(known: Option<&SignalReading>, tick: &Tick<'_>) -> Result<Reading, String> {
     let Some(reading) = known else {
-        return Err("it has not been asked for yet".to_owned());
+        return Err("it has not been queried yet".to_owned());
     };
     let is_fresh = |at: Timestamp| tick.now.duration_since(at) <= tick.settings.max_age;
     let answer = reading.answer.as_ref();
     match answer.filter(|entry| is_fresh(entry.fetched_at)) {
         Some(entry) => Ok(Reading::clone(&entry.value)),
         None => Err(reading.error().map_or_else(
-            || "there is no answer yet that is not too old".to_owned(),
+            || "there is no recent answer yet".to_owned(),
             ToString::to_string,
         )),
     }

@@ -111,7 +111,7 @@ impl TargetState {
         let points = points.iter().copied();
         let filled = caught(|| self.tracker.refill(signal, resolution, points, now));
         if let Err(error) = filled {
-            tracing::error!(%target, %error, "a past breaks its target, which goes without");
+            tracing::error!(%target, %error, "the history of a target causes a panic, so the target starts without it");
             *self = Self {
                 refill: Some(RefillState::Done),
                 tick: self.tick,

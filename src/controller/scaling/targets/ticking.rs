@@ -301,7 +301,7 @@ fn quarantined(
         namespace = &*key.namespace,
         target = %key.workload,
         error = %panicked,
-        "the work on a scaling target panicked; it rests, and the others go on"
+        "the work on a scaling target panicked; it is paused, and other targets continue"
     );
     let quarantine = Quarantine::begin(seen.observed, panicked, before.as_ref(), tick.now);
     let resolved = refused(&quarantine, seen, tick);

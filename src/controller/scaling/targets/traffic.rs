@@ -126,8 +126,8 @@ impl Targets {
 fn untold() -> TrafficRefusal {
     TrafficRefusal {
         reason: "NoPast",
-        why: "its past cannot be told from that of others: the names of its Pods do not tell which workload \
-              they belong to"
+        why: "its history cannot be separated from that of others: the names of its Pods do not \
+              show the workload that they belong to"
             .to_owned(),
     }
 }

@@ -99,7 +99,7 @@ fn a_load_without_a_regular_grid_is_refused() {
     let few = Recorded::new(&samples([1.0; 36]), horizon(12)).unwrap_err();
     assert_eq!(
         few.to_string(),
-        "36 values are not accepted: horizon 12 takes at least 37"
+        "36 values are not accepted: horizon 12 needs at least 37"
     );
     assert!(Recorded::new(&samples([1.0; 37]), horizon(12)).is_ok());
     let mut hole = samples([1.0; 100]);

@@ -38,11 +38,11 @@ pub struct OwnPeaks {
 /// The refusal of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PeakModelError {
-    #[error("these are no weights of the model global of this version")]
+    #[error("the file has no weights of the model global of this version")]
     Foreign,
-    #[error("the weights are for {0} inputs, and there are {INPUTS}")]
+    #[error("the weights are for {0} inputs, and the model has {INPUTS}")]
     Inputs(u32),
-    #[error("the weights are damaged: their checksum does not fit")]
+    #[error("the weights are damaged: their checksum is wrong")]
     Checksum,
     #[error(transparent)]
     Trees(#[from] TreesError),

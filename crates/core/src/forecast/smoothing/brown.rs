@@ -11,7 +11,7 @@ pub struct Alpha(f64);
 
 /// A number that is not above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("{0} is not accepted: a smoothing factor is above 0 and below 1")]
+#[error("{0} is not accepted: a smoothing factor must be above 0 and below 1")]
 pub struct AlphaError(pub f64);
 
 impl Alpha {

@@ -19,11 +19,14 @@ const LONGEST: usize = 1024;
 /// The refusal of a model's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficModelError {
-    #[error("this is no model of the kind traffic")]
+    #[error("the file is not a model of the kind traffic")]
     Foreign,
-    #[error("the model is of version {0}, and version {TRAFFIC_VERSION} is read: train it anew")]
+    #[error(
+        "the model has version {0}, and this program reads version {TRAFFIC_VERSION}: train it \
+        again"
+    )]
     Outdated(u16),
-    #[error("the model is damaged: its checksum does not fit")]
+    #[error("the model is damaged: its checksum is wrong")]
     Checksum,
     #[error("the model is damaged: {0}")]
     Content(&'static str),
@@ -108,9 +111,7 @@ impl TrafficModel {
         let mut reader = Reader(content.get(MAGIC.len() + 2..).unwrap_or_default());
         let model = reader.model()?;
         if !reader.0.is_empty() {
-            return Err(TrafficModelError::Content(
-                "more follows than belongs to it",
-            ));
+            return Err(TrafficModelError::Content("there are data after its end"));
         }
         Ok(model)
     }
@@ -142,7 +143,7 @@ impl Reader<'_> {
     fn model(&mut self) -> Result<TrafficModel, TrafficModelError> {
         let count = self.length(MOST)?;
         if count == 0 {
-            return Err(TrafficModelError::Content("it knows no traffic"));
+            return Err(TrafficModelError::Content("it has no traffic"));
         }
         let components = (0..count).map(|_| self.text()).collect::<Result<_, _>>()?;
         let (utilisation, zone) = (self.text()?, self.text()?);
@@ -178,7 +179,7 @@ impl Reader<'_> {
         let seen = (self.number()?, self.number()?);
         let falls = linear.coefficients.iter().any(|&one| one < 0.0);
         if falls || scale <= 0.0 || seen.0 > seen.1 {
-            return Err(TrafficModelError::Content("its numbers make no sense"));
+            return Err(TrafficModelError::Content("its numbers are invalid"));
         }
         let residual = Trees::decode(&mut self.0)?;
         Ok(LinearResidual::new(linear, scale, seen, residual))
@@ -194,7 +195,7 @@ impl Reader<'_> {
     fn length(&mut self, most: usize) -> Result<usize, TrafficModelError> {
         let length = usize::try_from(u32::from_le_bytes(self.take()?)).ok();
         let length = length.filter(|&length| length <= most);
-        length.ok_or(TrafficModelError::Content("something in it is too long"))
+        length.ok_or(TrafficModelError::Content("a part of it is too long"))
     }
 
     fn text(&mut self) -> Result<String, TrafficModelError> {
@@ -204,12 +205,12 @@ impl Reader<'_> {
         self.0 = rest;
         let text = str::from_utf8(text);
         text.map(str::to_owned)
-            .map_err(|_| TrafficModelError::Content("a name in it is no text"))
+            .map_err(|_| TrafficModelError::Content("a name in it is not text"))
     }
 
     fn time(&mut self) -> Result<Timestamp, TrafficModelError> {
         Timestamp::from_second(i64::from_le_bytes(self.take()?))
-            .map_err(|_| TrafficModelError::Content("a time in it is beyond all time"))
+            .map_err(|_| TrafficModelError::Content("a time in it is out of range"))
     }
 
     fn number(&mut self) -> Result<f64, TrafficModelError> {
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(refusal, TrafficModelError::Outdated(7));
         assert_eq!(
             refusal.to_string(),
-            "the model is of version 7, and version 1 is read: train it anew"
+            "the model has version 7, and this program reads version 1: train it again"
         );
         for place in 10..bytes.len() {
             let mut damaged = bytes.clone();

@@ -8,9 +8,9 @@ use super::expression::parse_expression;
 /// Text that names no days.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} names no days{}; accepted: a date such as 2026-12-25, a range such as \
-     2026-12-24/2026-12-31, or a cron expression whose fields below the day are all *, such as \
-     \"* * 25 12 *\"",
+    "{text:?} is not a calendar day{}; accepted: a date such as 2026-12-25, a range such as \
+     2026-12-24/2026-12-31, or a cron expression whose fields below the day are all *, such as \"* \
+     * 25 12 *\"",
     because(message)
 )]
 pub struct ExcludedDayError {
@@ -62,9 +62,9 @@ impl ExcludedDay {
             _ => &fields[..2],
         };
         if below_a_day.iter().any(|field| *field != "*") {
-            return Err(refused("it names moments of a day"));
+            return Err(refused("it names times of a day"));
         }
-        let cron = parse_expression(text).map_err(|_| refused("it is no cron expression"))?;
+        let cron = parse_expression(text).map_err(|_| refused("it is not a cron expression"))?;
         Ok(Self(Days::Recurring(Box::new(DaySet::of(&cron)))))
     }
 }
@@ -207,15 +207,15 @@ mod tests {
     #[test]
     fn what_names_no_days_is_refused() {
         for (text, told) in [
-            ("", "names no days;"),
-            ("christmas", "names no days;"),
-            ("2026-02-30", "names no days;"),
-            ("2026-12-25T08:00", "names no days;"),
-            ("2026-12-31/2026-12-24", "names no days;"),
-            ("0 8 * * *", "moments of a day"),
-            ("0 * * 15 11 *", "moments of a day"),
-            ("* * 15", "no cron expression"),
-            ("* * 32 1 *", "no cron expression"),
+            ("", "is not a calendar day;"),
+            ("christmas", "is not a calendar day;"),
+            ("2026-02-30", "is not a calendar day;"),
+            ("2026-12-25T08:00", "is not a calendar day;"),
+            ("2026-12-31/2026-12-24", "is not a calendar day;"),
+            ("0 8 * * *", "times of a day"),
+            ("0 * * 15 11 *", "times of a day"),
+            ("* * 15", "not a cron expression"),
+            ("* * 32 1 *", "not a cron expression"),
         ] {
             let error = ExcludedDay::parse(text).unwrap_err();
             assert!(error.to_string().contains(told), "{text}: {error}");

@@ -29,11 +29,11 @@ pub enum ScheduleError {
     #[error(transparent)]
     Zone(#[from] UnknownZone),
     /// It has a time zone of its own beside one that stands apart.
-    #[error("{0:?} names a time zone, and timeZone another; accepted: one of the two")]
+    #[error("{0:?} names a time zone, and timeZone names another; accepted: one of the two")]
     TwoZones(String),
     /// It is no cron expression.
     #[error(
-        "{text:?} is no schedule: {message}; accepted: five fields (minute, hour, day of month, \
+        "{text:?} is not a schedule: {message}; accepted: five fields (minute, hour, day of month, \
          month, day of week), six with seconds before them, or a name such as @daily"
     )]
     Expression {
@@ -43,7 +43,7 @@ pub enum ScheduleError {
         message: String,
     },
     /// No day meets it, such as 30 February.
-    #[error("{0:?} never comes; accepted: a schedule that some day meets")]
+    #[error("{0:?} never runs; accepted: a schedule with at least one run")]
     Never(String),
 }
 
@@ -98,7 +98,7 @@ fn named(text: &str) -> Result<&str, String> {
     let name = text.split_whitespace().next().unwrap_or_default();
     if name == "@every" {
         return Err(
-            "@every counts from the start of a process, and a schedule here has no such moment"
+            "@every counts from the start of a process, which a schedule here does not have"
                 .to_owned(),
         );
     }

@@ -150,5 +150,5 @@ fn word(field: &Field, token: &str) -> Result<String, String> {
             return Ok(format!("{number}{letter}"));
         }
     }
-    Err(format!("{token:?} stands for nothing in {}", field.name))
+    Err(format!("{token:?} has no meaning in {}", field.name))
 }

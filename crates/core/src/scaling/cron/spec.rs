@@ -19,10 +19,10 @@ pub struct CronSpec {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CronSpecError {
     /// There are none.
-    #[error("there is no rule; accepted: one at least")]
+    #[error("there is no rule; accepted: at least one")]
     NoRule,
     /// Two rules have one name.
-    #[error("two rules have the name {0:?}; accepted: a name of its own for each")]
+    #[error("two rules have the name {0:?}; accepted: unique names")]
     SameName(String),
     /// A rule asks for fewer than no replicas.
     #[error("{name:?} asks for {replicas} replicas; accepted: 0 or more")]

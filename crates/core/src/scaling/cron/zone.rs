@@ -14,7 +14,7 @@ pub struct Zone {
 /// A name that is no time zone's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no time zone; accepted: a name of the IANA database, such as Europe/Berlin or UTC"
+    "{0:?} is not a time zone; accepted: a name of the IANA database, such as Europe/Berlin or UTC"
 )]
 pub struct UnknownZone(String);
 

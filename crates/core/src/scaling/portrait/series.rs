@@ -18,7 +18,7 @@ pub struct TimeSeries(Box<[Point]>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
     /// There are none.
-    #[error("there is no point; accepted: one at least")]
+    #[error("there is no point; accepted: at least one")]
     NoPoint,
     /// One is earlier than the one before.
     #[error("point {place} is earlier than the one before; accepted: points in the order of time")]

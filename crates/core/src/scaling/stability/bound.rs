@@ -19,7 +19,7 @@ pub enum Operator {
 
 /// A text that is no operator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no operator; accepted: ==, >, <, >=, <=")]
+#[error("{0:?} is not an operator; accepted: ==, >, <, >=, <=")]
 pub struct UnknownOperator(String);
 
 impl UnknownOperator {

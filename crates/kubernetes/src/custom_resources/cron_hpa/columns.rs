@@ -16,13 +16,13 @@ const SHOWN: [Column; 7] = [
         name: "Ready",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ready\")].status",
-        description: "Whether the crons are followed.",
+        description: "Whether the crons are in effect.",
     },
     Column {
         name: "Min",
         kind: "integer",
         path: ".status.active.minReplicas",
-        description: "The least replicas, or the replicas, that are asked for.",
+        description: "The requested minimum of replicas, or the requested replicas.",
     },
     Column {
         name: "Last",
@@ -62,7 +62,7 @@ const WIDE: [Column; 2] = [
         name: "Reason",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ready\")].reason",
-        description: "Why the crons are followed, or why not.",
+        description: "Why the crons are in effect, or why not.",
     },
 ];
 

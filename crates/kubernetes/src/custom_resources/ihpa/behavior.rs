@@ -7,25 +7,25 @@ use crate::custom_resources::schema::{flag, object, ruled};
 
 const ONE_SIZE: (&str, &str) = (
     "has(self.changePercent) != has(self.changeCount)",
-    "a step has either changePercent or changeCount",
+    "a step needs either changePercent or changeCount",
 );
 
 pub(super) fn behavior() -> Value {
     object(
-        "How changes are made; at once unless said.",
+        "How changes are made. Default: at once.",
         &[],
         json!({
             "scaleUp": way(
-                "Scaling out. Pods that wait without traffic are taken first, then new ones.",
+                "Scaling out. Pods that wait without traffic are used first, then new Pods.",
                 &["Online"],
-                "What becomes of Pods in the steps: Online.",
+                "The state of Pods in the steps: Online.",
             ),
             "scaleDown": way(
                 "Scaling in.",
                 &["Cutoff", "Standby", "Deleted"],
-                "What becomes of Pods in the steps: Cutoff takes them out of traffic, Standby lowers their resources as \
-                 well, and either way they are deleted once all steps are made and observed; Deleted deletes \
-                 them in each step.",
+                "The state of Pods in the steps. Cutoff takes them out of traffic; Standby also \
+                 lowers their resources. In both cases they are deleted after all steps and the \
+                 observation. Deleted deletes them in each step.",
             ),
             "replicaProfile": profile_behavior(),
         }),
@@ -38,18 +38,18 @@ fn way(description: &str, states: &[&str], of_state: &str) -> Value {
             "description": description})
     };
     let strategy = object(
-        "The steps. The first is made at once.",
+        "The steps. The first step takes place at once.",
         &["grayState", "changeIntervalSeconds"],
         json!({
             "grayState": {"type": "string", "enum": states, "description": of_state},
             "changePercent": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 100,
-                "description": "The size of a step, in percent of the whole change; one Pod at least."},
+                "description": "The size of a step, in percent of the whole change; at least one Pod."},
             "changeCount": {"type": "integer", "format": "int32", "minimum": 1,
                 "description": "The size of a step, in Pods."},
             "changeIntervalSeconds": seconds("The time from one step to the next.", 1),
             "observationSeconds": seconds(
-                "The time after the last step for which Pods that wait are kept and stability checks may still hold \
-                 the change or roll it back; 0 unless said.",
+                "The time after the last step in which waiting Pods are kept and stability checks \
+                 can still pause the change or roll it back. Default: 0.",
                 0,
             ),
         }),
@@ -58,7 +58,7 @@ fn way(description: &str, states: &[&str], of_state: &str) -> Value {
         description,
         &[],
         json!({
-            "disabled": flag("True makes no change in this direction."),
+            "disabled": flag("True disables changes in this direction."),
             "grayStrategy": ruled(strategy, &[ONE_SIZE]),
         }),
     )

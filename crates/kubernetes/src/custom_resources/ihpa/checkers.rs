@@ -27,18 +27,19 @@ const RULES_OF_CHECKER: [(&str, &str); 4] = [
 
 const ONE_ENDPOINT: (&str, &str) = (
     "has(self.service) != has(self.url)",
-    "an external check is asked at either a service or a url",
+    "an external check needs either a service or a url",
 );
 
 const NAMES: (&str, &str) = (
     "self.all(a, !has(a.name) || self.exists_one(b, has(b.name) && b.name == a.name))",
-    "each stability checker has a name of its own",
+    "each stability checker needs a unique name",
 );
 
 pub(super) fn checkers() -> Value {
     let all = list(
-        "Checks between the steps of a change, and while it is observed. A change goes on while all pass; one whose data are \
-         missing, or older than the last step, lets it wait. The first step is made whatever they say.",
+        "Checks between the steps of a change, and during its observation. A change continues \
+         while all checks pass. It waits if the data of a check are missing or older than the last \
+         step. The first step does not depend on them.",
         MOST_CHECKERS,
         checker(),
     );
@@ -51,18 +52,18 @@ fn checker() -> Value {
         &["type", "stabilizationAction"],
         json!({
             "name": text(
-                "The name, by which status and Events speak of it; made of type and place unless said.",
+                "The name in status and Events. Default: made of type and place.",
                 64,
             ),
             "type": {"type": "string", "enum": ["Metrics", "PodsReady", "ErrorRate", "External"],
-                "description": "What is looked at."},
+                "description": "What is checked."},
             "stabilizationAction": {"type": "string", "enum": ["Pause", "Rollback"],
-                "description": "What follows where it fails: Pause keeps the change where it is, Rollback takes it back to its \
-                     begin. It goes on once all checks have passed for the cool-down, or at the time in annotation \
-                     evenkeel.dev/resume."},
+                "description": "The action if it fails: Pause stops the change, and Rollback \
+                     returns to its beginning. The change continues once all checks have passed \
+                     for the cool-down, or at the time in the annotation evenkeel.dev/resume."},
             "coolDownSeconds": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 86400,
-                "description": "How long the checks have to pass before a change that was held goes on; 0 \
-                     unless said."},
+                "description": "How long the checks must pass before a paused change continues. \
+                     Default: 0."},
             "metrics": of_metrics(),
             "podsReady": of_pods(),
             "errorRate": of_errors(),
@@ -74,8 +75,8 @@ fn checker() -> Value {
 
 fn of_metrics() -> Value {
     let mut metrics = metrics(
-        "The metrics, each a rule that names an anomaly as an alert does: the check fails while `value operator target` \
-         holds for one of them.",
+        "The metrics. Each describes an anomaly, like an alert: the check fails while `value \
+         operator target` holds for one of them.",
         MOST_METRICS_OF_CHECK,
     );
     metrics["minItems"] = json!(1);
@@ -88,13 +89,13 @@ fn of_metrics() -> Value {
 
 fn of_pods() -> Value {
     object(
-        "The readiness of the Pods that are to be online.",
+        "The readiness of the Pods that should be online.",
         &[],
         json!({
             "minPercent": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 100,
-                "description": "How many percent of them have to be ready; 100 unless said."},
+                "description": "The percentage of them that must be ready. Default: 100."},
             "withinSeconds": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 86400,
-                "description": "The time after a step until which they are waited for; 300 unless said."},
+                "description": "How long after a step they may take to become ready. Default: 300."},
         }),
     )
 }
@@ -106,11 +107,11 @@ fn of_errors() -> Value {
     );
     most["pattern"] = json!(r"^[0-9]{1,3}(\.[0-9]+)?%$");
     object(
-        "The share of requests that fail. Where there are no requests, none fails.",
+        "The share of requests that fail. Without requests, the check passes.",
         &["errors", "requests", "maxPercent"],
         json!({
-            "errors": text("PromQL for the requests that fail, in a second.", 2048),
-            "requests": text("PromQL for all requests, in a second.", 2048),
+            "errors": text("PromQL for failed requests per second.", 2048),
+            "requests": text("PromQL for all requests per second.", 2048),
             "maxPercent": most,
         }),
     )
@@ -124,23 +125,24 @@ fn external() -> Value {
             "name": service_name(),
             "port": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 65535,
                 "description": "The port of the Service."},
-            "path": text("The path that is asked; / unless said.", 512),
+            "path": text("The path of the request. Default: /.", 512),
             "caBundle": {"type": "string", "format": "byte", "maxLength": 32768,
-                "description": "Certificates in PEM of the authorities whose certificates it may show, for the name \
-                     NAME.NAMESPACE.svc; asked over plain HTTP unless said."},
+                "description": "PEM certificates of the authorities for its certificate, which is \
+                     for the name NAME.NAMESPACE.svc. Without them, the request is plain HTTP."},
         }),
     );
     let external = object(
-        "Somebody who is asked over HTTP, where the configuration of Evenkeel has external checks asked. With each question goes a \
-         token of the ServiceAccount evenkeel-checks, whose audience is the address without its path.",
+        "An HTTP endpoint that Evenkeel calls, if its configuration enables external checks. Each \
+         request carries a token of the ServiceAccount evenkeel-checks, whose audience is the \
+         address without its path.",
         &["name"],
         json!({
             "name": text("The name of the check.", 64),
             "service": service,
             "url": text("An address that Evenkeel's configuration allows.", 1024),
             "timeoutSeconds": {"type": "integer", "format": "int64", "minimum": 1, "maximum": 10,
-                "description": "The time within which an answer has to come; 5 unless said."},
-            "config": labels("What is sent along."),
+                "description": "The time limit of the answer. Default: 5."},
+            "config": labels("Additional data of the request."),
         }),
     );
     ruled(external, &[ONE_ENDPOINT])

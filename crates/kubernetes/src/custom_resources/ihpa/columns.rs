@@ -16,7 +16,7 @@ const SHOWN: [Column; 8] = [
         name: "Provider",
         kind: "string",
         path: ".status.currentPortraitValue.provider",
-        description: "The provider whose value holds.",
+        description: "The provider whose value applies.",
     },
     Column {
         name: "Wanted",
@@ -28,13 +28,13 @@ const SHOWN: [Column; 8] = [
         name: "Online",
         kind: "integer",
         path: ".status.desired.onlineReplicas",
-        description: "The replicas that are to be online by now.",
+        description: "The replicas that should be online now.",
     },
     Column {
         name: "Gray",
         kind: "string",
         path: ".status.gray.phase",
-        description: "Where the staged change stands that is under way.",
+        description: "The phase of the staged change in progress.",
     },
     Column {
         name: "Active",
@@ -46,7 +46,7 @@ const SHOWN: [Column; 8] = [
         name: "Mode",
         kind: "string",
         path: ".spec.scaleMode",
-        description: "Whether what is computed is done.",
+        description: "Whether the workload has the computed replicas.",
     },
     Column {
         name: "Age",
@@ -68,25 +68,25 @@ const WIDE: [Column; 6] = [
         name: "Min",
         kind: "integer",
         path: ".spec.minReplicas",
-        description: "The least replicas.",
+        description: "The minimum of replicas.",
     },
     Column {
         name: "Max",
         kind: "integer",
         path: ".spec.maxReplicas",
-        description: "The most replicas.",
+        description: "The maximum of replicas.",
     },
     Column {
         name: "Cutoff",
         kind: "integer",
         path: ".status.desired.cutoffReplicas",
-        description: "The replicas that are to run without traffic.",
+        description: "The replicas that should run without traffic.",
     },
     Column {
         name: "Standby",
         kind: "integer",
         path: ".status.desired.standbyReplicas",
-        description: "The replicas that are to stand by with less resources.",
+        description: "The replicas that should be on standby with less resources.",
     },
     Column {
         name: "Reason",

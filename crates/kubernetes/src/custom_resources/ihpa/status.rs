@@ -7,15 +7,15 @@ use crate::ihpa::{MOST_CHECKERS, MOST_PROVIDERS};
 
 pub(super) fn status() -> Value {
     object(
-        "What is asked for, where a change stands, and why. Written by Evenkeel.",
+        "The requested replicas, the state of a change, and the reasons. Written by Evenkeel.",
         &[],
         json!({
-            "observedGeneration": number("The generation of the spec that the status tells of."),
+            "observedGeneration": number("The generation of the spec that the status describes."),
             "currentReplicas": replicas("The replicas that the workload has."),
-            "desired": counts("The replicas in each state that are asked for by now."),
-            "previousPortraitValue": value("The value that held before."),
-            "currentPortraitValue": value("The value that holds; absent where nobody has one."),
-            "portraits": list("What each provider comes to.", MOST_PROVIDERS, portrait()),
+            "desired": counts("The replicas in each state that are requested now."),
+            "previousPortraitValue": value("The value that applied before."),
+            "currentPortraitValue": value("The value that applies; absent if no provider has a value."),
+            "portraits": list("The result of each provider.", MOST_PROVIDERS, portrait()),
             "gray": gray(),
             "stability": stability(),
             "lastScaleTime": time("When the counts were last changed."),
@@ -33,9 +33,9 @@ fn counts(description: &str) -> Value {
         description,
         &["onlineReplicas", "cutoffReplicas", "standbyReplicas"],
         json!({
-            "onlineReplicas": replicas("Those that take traffic."),
-            "cutoffReplicas": replicas("Those that run without traffic."),
-            "standbyReplicas": replicas("Those that stand by with less resources."),
+            "onlineReplicas": replicas("Replicas that take traffic."),
+            "cutoffReplicas": replicas("Replicas that run without traffic."),
+            "standbyReplicas": replicas("Replicas on standby with less resources."),
         }),
     )
 }
@@ -46,79 +46,81 @@ fn value(description: &str) -> Value {
         &["provider", "replicas"],
         json!({
             "provider": written("The provider that asks for it."),
-            "replicas": replicas("The replicas that are to be online."),
-            "expireTime": time("Until when it is known to stand."),
+            "replicas": replicas("The replicas that should be online."),
+            "expireTime": time("Until when it applies."),
         }),
     )
 }
 
 fn portrait() -> Value {
     object(
-        "What one provider comes to.",
+        "The result of one provider.",
         &["provider", "priority", "outcome"],
         json!({
             "provider": written("The provider."),
             "priority": number("Its priority."),
             "outcome": written(
-                "Value; Absent, where it asks for nothing at present; Expired, where nobody has renewed it; or Failed.",
+                "Value; Absent, if it asks for nothing now; Expired, if it was not renewed; or \
+                 Failed.",
             ),
             "replicas": replicas("The replicas that it asks for."),
-            "expireTime": time("Until when the outcome is known to stand."),
-            "reason": written("The reason in one word, where it failed."),
+            "expireTime": time("Until when the outcome applies."),
+            "reason": written("The reason in one word, if it failed."),
             "message": written("The reason in words."),
-            "since": time("Since when the outcome is what it is."),
+            "since": time("Since when the outcome has been the same."),
         }),
     )
 }
 
 fn gray() -> Value {
     object(
-        "The staged change that is under way, or was until a moment ago.",
+        "The staged change in progress, or the one that has just ended.",
         &["grayPercent"],
         json!({
             "grayPercent": {"type": "integer", "format": "int32", "minimum": 0, "maximum": 100,
                 "description": "How far it has come."},
-            "lastUpdateTime": time("When the last step was made, or had come about where that took longer."),
-            "oppositeUpdateTime": time("When that of the last change in the other direction was."),
-            "progress": written("Made, Pending, Limited or Finished, as its last step is."),
-            "from": counts("The replicas in each state at its begin."),
-            "toReplicas": replicas("The replicas that are to be online in the end."),
-            "onlineReplicas": replicas("Those that are to be online by now."),
+            "lastUpdateTime": time("When the last step took place, or was complete if that took longer."),
+            "oppositeUpdateTime": time("The same for the last change in the other direction."),
+            "progress": written("The state of the last step: Made, Pending, Limited or Finished."),
+            "from": counts("The replicas in each state at its beginning."),
+            "toReplicas": replicas("The replicas that should be online at the end."),
+            "onlineReplicas": replicas("The replicas that should be online now."),
             "phase": written("Stepping, Observing, Waiting, Paused, RolledBack or, once done, Settled."),
-            "nextTime": time("When it moves again by itself."),
+            "nextTime": time("When it continues by itself."),
         }),
     )
 }
 
 fn stability() -> Value {
     let hold = object(
-        "The checks that hold a change, and since when.",
+        "The checks that pause a change, and since when.",
         &["action", "direction", "since"],
         json!({
             "action": written("Pause or Rollback."),
-            "direction": written("The direction of the change, up or down: one in the other is free."),
-            "since": time("Since when it is held."),
+            "direction": written("The direction of the change, up or down; changes in the other \
+                direction are not paused."),
+            "since": time("Since when it has been paused."),
             "checkers": list("The checks that failed last.", MOST_CHECKERS, json!({"type": "string"})),
-            "coolDownSeconds": number("How long all checks have to pass before it goes on."),
-            "passesSince": time("Since when they do."),
+            "coolDownSeconds": number("How long all checks must pass before it continues."),
+            "passesSince": time("Since when all checks have passed."),
         }),
     );
     let checker = object(
-        "What one check says.",
+        "The result of one check.",
         &["name", "verdict"],
         json!({
             "name": written("The check."),
-            "verdict": written("Pass, Fail, or Unknown where its data are missing or too old."),
+            "verdict": written("Pass, Fail, or Unknown if its data are missing or too old."),
             "message": written("The reason in words."),
-            "since": time("Since when the verdict is what it is."),
+            "since": time("Since when the verdict has been the same."),
         }),
     );
     object(
-        "What the stability checks say.",
+        "The results of the stability checks.",
         &[],
         json!({
-            "holds": list("What is held, of each direction one at most.", 2, hold),
-            "checkers": list("What each check says.", MOST_CHECKERS, checker),
+            "holds": list("The paused changes, at most one for each direction.", 2, hold),
+            "checkers": list("The result of each check.", MOST_CHECKERS, checker),
         }),
     )
 }

@@ -79,8 +79,8 @@ fn rule(path: &str, place: usize, written: &StabilityChecker) -> Result<CheckRul
             vec![Criterion::External(Arc::new(check))]
         }
         (given, _) => {
-            let accepted = "Metrics with metrics, PodsReady with podsReady or nothing, ErrorRate with \
-                            errorRate, or External with external, each alone";
+            let accepted = "Metrics with only metrics, PodsReady with only podsReady or nothing, \
+                            ErrorRate with only errorRate, or External with only external";
             return at(path, Err(Problem::word(given, accepted)));
         }
     };

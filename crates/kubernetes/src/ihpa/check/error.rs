@@ -27,7 +27,7 @@ pub enum Problem {
     #[error(transparent)]
     Bounds(#[from] BoundsError),
     /// A text that is not accepted.
-    #[error("{given:?} is not accepted: {accepted}")]
+    #[error("{given:?} is not accepted; accepted: {accepted}")]
     Word {
         given: String,
         accepted: &'static str,
@@ -43,17 +43,18 @@ pub enum Problem {
         most: usize,
     },
     /// Two have one name.
-    #[error("{0:?} is there twice; accepted: each once")]
+    #[error("{0:?} is listed twice; accepted: each once")]
     Twice(String),
     /// A number outside of its range.
-    #[error("{given} is not accepted: {least} to {most}")]
+    #[error("{given} is not accepted; accepted: {least} to {most}")]
     Number { given: i64, least: i64, most: i64 },
     /// A metric that is not accepted.
     #[error("accepted: {0}")]
     Metric(&'static str),
     /// The forecast is of other metrics than the reactive portrait.
     #[error(
-        "are others than those of the reactive portrait; accepted: none, which forecasts those"
+        "differ from those of the reactive portrait; accepted: none, which forecasts the same \
+         metrics"
     )]
     OtherMetrics,
     /// What is said of Pods out of traffic is not accepted.

@@ -22,8 +22,8 @@ use crate::traffic_query;
 use crate::written::Text;
 
 /// The algorithms that Evenkeel knows, for messages.
-const ALGORITHMS: &str = "KubeHPA for a Reactive portrait, Forecast for a Predictive one, ExternalJob, or \
-    any with an externalGeneratorName";
+const ALGORITHMS: &str = "KubeHPA for a Reactive portrait, Forecast for a Predictive portrait, \
+    ExternalJob, or any type with an externalGeneratorName";
 
 /// The longest type of a portrait, which is part of the name of an object.
 const LONGEST_TYPE: usize = 32;
@@ -75,7 +75,7 @@ fn source(path: &str, written: &PortraitProvider) -> Result<Source, IhpaError> {
         }
         _ => {
             let accepted =
-                "Static with static, Cron with cron, or Dynamic with dynamic, each alone";
+                "Static with only static, Cron with only cron, or Dynamic with only dynamic";
             return at(path, Err(Problem::word(kind, accepted)));
         }
     };
@@ -93,7 +93,7 @@ fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
         && !portrait_type.starts_with('-')
         && !portrait_type.ends_with('-');
     if !is_name {
-        let accepted = "letters, digits and - between them, at most 32, such as Predictive";
+        let accepted = "at most 32 letters, digits and -, such as Predictive";
         let problem = Problem::word(portrait_type, accepted);
         return at(format!("{path}.portraitType"), Err(problem));
     }
@@ -208,7 +208,7 @@ fn predictive(path: &str, spec: &PortraitSpec) -> Result<Predictive, IhpaError> 
     let traffic = traffic.transpose()?;
     let predict = predict.transpose()?.unwrap_or_default();
     if predict == Predict::Traffic && traffic.is_none() {
-        let problem = Problem::Missing("the traffic that model traffic goes by");
+        let problem = Problem::Missing("the traffic that the model traffic uses");
         return at(path_of("traffic"), Err(problem));
     }
     let metrics =

@@ -194,7 +194,7 @@ fn what_is_wrong_with_a_provider_is_named_with_its_place() {
         ),
         (
             provider(5, "/dynamic/portraitType", json!("REACTIVE")),
-            "spec.portraitProviders[5].dynamic.portraitType: \"reactive\" is there twice",
+            "spec.portraitProviders[5].dynamic.portraitType: \"reactive\" is listed twice",
         ),
         (
             provider(5, "/dynamic/portraitType", json!("a.b")),

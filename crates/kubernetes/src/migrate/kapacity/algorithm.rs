@@ -28,8 +28,8 @@ pub(super) fn take_algorithm(path: &str, spec: &mut Value, notes: &mut Vec<Strin
             };
             if value.as_str().and_then(duration::parse) != Some(fixed) {
                 notes.push(format!(
-                    "{path}.algorithm.kubeHPA.{field} of {value} is left out: it is {fixed:#} for all targets, as in \
-                     Kubernetes"
+                    "{path}.algorithm.kubeHPA.{field} {value} is left out: it is {fixed:#} for all \
+                     targets, as in Kubernetes"
                 ));
             }
         }
@@ -60,24 +60,24 @@ fn take_job(path: &str, algorithm: &mut Value, notes: &mut Vec<String>) {
         if container["name"] == CONTAINER && container["image"].is_null() {
             container["image"] = json!(IMAGE);
             notes.push(format!(
-                "{path}: the container {CONTAINER} names no image and is given {IMAGE}, which Kapacity's controller fills in: \
-                 say the version that it was run with"
+                "{path}: the container {CONTAINER} names no image and gets {IMAGE}, as from \
+                 Kapacity's controller: set the version that it ran with"
             ));
         }
     }
     if pod["serviceAccountName"].is_null() {
         notes.push(format!(
-            "{path}: the job runs by the default ServiceAccount of the namespace; name one that may read the \
-             HorizontalPortrait and write the ConfigMap of its result"
+            "{path}: the job runs as the default ServiceAccount of the namespace; name one that \
+             may read the HorizontalPortrait and write the ConfigMap of its result"
         ));
     }
     notes.push(format!(
-        "{path}: the job runs in the namespace of the autoscaler and not in that of the controller: what it mounts has to \
-         be there"
+        "{path}: the job runs in the namespace of the autoscaler, not in that of the controller: \
+         what it mounts must exist there"
     ));
     notes.push(format!(
-        "{path}: Kapacity's own algorithm reads the HorizontalPortrait of its own group, {}: keep that object beside this \
-         one, or take algorithm type Forecast, which needs no job",
+        "{path}: Kapacity's own algorithm reads the HorizontalPortrait of its own group, {}: keep \
+         that object too, or use algorithm type Forecast, which needs no job",
         "autoscaling.kapacitystack.io"
     ));
 }

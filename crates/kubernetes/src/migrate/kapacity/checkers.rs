@@ -17,8 +17,8 @@ pub(super) fn take_checkers(spec: &mut Value, notes: &mut Vec<String>) {
         let is_external = checker["type"] == "External";
         if is_external {
             notes.push(format!(
-                "{path} of type External is left out: nothing of Kapacity asks it; name a service or a url to have it asked \
-                 here"
+                "{path} of type External is left out: Kapacity never calls it; name a service or a \
+                 url if Evenkeel should call it"
             ));
         }
         !is_external
@@ -29,8 +29,8 @@ pub(super) fn take_checkers(spec: &mut Value, notes: &mut Vec<String>) {
         }
     } else {
         notes.push(
-            "the stability checks are made here, which nothing of Kapacity does: a check of metrics fails while `value \
-             operator target` holds for one of them, > where no operator is said"
+            "Evenkeel runs the stability checks, and Kapacity does not: a check of metrics fails \
+             while `value operator target` holds for one of them; the default operator is >"
                 .to_owned(),
         );
     }

@@ -31,8 +31,8 @@ impl Annotations {
         let text = |name: &str| document["metadata"]["annotations"][name].as_str();
         for name in ONE_DIRECTION {
             if text(name).is_some_and(is_true) {
-                let message = "holds the replicas in one direction, which a CronHPA does not; take it off, or suspend \
-                               the CronHPA for that time";
+                let message = "stops scaling in one direction, which a CronHPA cannot do; remove \
+                               it, or suspend the CronHPA for that time";
                 let path = format!("metadata.annotations[{name}]");
                 return Err(MigrateError::new(path, message));
             }

@@ -69,17 +69,17 @@ fn windows_that_kapacity_opens_at_other_hours_are_refused() {
         (
             "0 8 28,29,30,31 * *",
             "0 20 1 * *",
-            "crons[0].start: start comes at",
+            "crons[0].start: start is at",
         ),
         (
             "0 8 * * *",
             "0 18,20 * * *",
-            "Kapacity has this window open until the last end",
+            "Kapacity keeps this window open until the last end",
         ),
         (
             "0 8,18 * * *",
             "0 18,20 * * *",
-            "crons[0].start: start comes at",
+            "crons[0].start: start is at",
         ),
         ("0 8 * * *", "0 8 * * *", "never closes"),
         ("0 0 8 * * *", "0 18 * * *", "Kapacity reads five fields"),
@@ -109,7 +109,7 @@ fn what_means_the_same_is_taken_over_as_it_is() {
     let mut expected = document.clone();
     expected["apiVersion"] = json!("autoscaling.evenkeel.dev/v1alpha1");
     assert_eq!(found.manifest, expected);
-    assert!(has_note(&found, "the larger holds"));
+    assert!(has_note(&found, "the larger count applies"));
 }
 
 #[test]
@@ -123,9 +123,9 @@ fn a_job_is_given_the_image_that_a_controller_filled_in() {
     container["image"] = json!("ghcr.io/traas-stack/kapacity-algorithm-horizontal-predictive");
     assert_eq!(found.manifest["spec"], expected);
     for told in [
-        "say the version",
+        "set the version",
         "name one that may read the HorizontalPortrait",
-        "what it mounts has to be there",
+        "what it mounts must exist there",
         "algorithm type Forecast",
     ] {
         assert!(has_note(&found, told), "{told}: {:#?}", found.notes);
@@ -185,7 +185,7 @@ fn checks_of_metrics_are_made_and_external_ones_are_left_out_with_a_word() {
         &found,
         "spec.stabilityCheckers[0] of type External is left out"
     ));
-    assert!(has_note(&found, "the stability checks are made here"));
+    assert!(has_note(&found, "Evenkeel runs the stability checks"));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_cannot_be_carried_over_is_refused_with_its_place() {
     let good = json!([{"type": "Static", "priority": 1, "static": {"replicas": 1}}]);
     let mut document = ihpa(&good);
     document["spec"]["holidays"] = json!("de");
-    assert!(refused(&document).starts_with("spec.holidays: is not known here"));
+    assert!(refused(&document).starts_with("spec.holidays: is not known"));
     let mut document = ihpa(&good);
     document["spec"]["behavior"] = json!({"replicaProfile": {"podSorter": {"type": "External"}}});
     assert!(
@@ -218,7 +218,7 @@ fn a_horizontal_portrait_keeps_what_its_maker_reads() {
     let reactive = json!({"scaleTargetRef": {"kind": "StatefulSet", "name": "web"},
         "portraitType": "Reactive", "algorithm": {"type": "KubeHPA"}});
     let found = migrated(&kapacity("HorizontalPortrait", &reactive), None);
-    assert!(has_note(&found, "nobody reads it"));
+    assert!(has_note(&found, "it is not read"));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn what_a_replica_profile_leaves_to_others_is_refused_with_its_place() {
         json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "behavior": external});
     let error = refused(&kapacity("ReplicaProfile", &spec));
     assert!(
-        error.contains("spec.behavior.podSorter.type: External is done by nobody"),
+        error.contains("spec.behavior.podSorter.type: External is not implemented"),
         "{error}"
     );
     let mut document = ihpa(&json!([{"type": "Static", "priority": 1, "static": {"replicas": 1}}]));

@@ -97,7 +97,7 @@ fn other_annotations_of_keda_are_decided_too() {
     let forced = with(alone(), &format!("{prefix}force-activation"), json!("true"));
     assert!(has_note(
         &migrated(&forced, None),
-        "set its replicas to 1, the least of"
+        "so set them to 1, the least of"
     ));
     let other = with(
         alone(),
@@ -113,18 +113,10 @@ fn other_annotations_of_keda_are_decided_too() {
 #[test]
 fn between_windows_are_the_replicas_to_which_keda_goes() {
     for (idle, min, told) in [
-        (None, None, "set its replicas to 0, the minReplicaCount"),
-        (None, Some(2), "set its replicas to 2, the minReplicaCount"),
-        (
-            Some(0),
-            Some(2),
-            "set its replicas to 0, the idleReplicaCount",
-        ),
-        (
-            Some(1),
-            Some(2),
-            "set its replicas to 1, the idleReplicaCount",
-        ),
+        (None, None, "so set them to 0, the minReplicaCount"),
+        (None, Some(2), "so set them to 2, the minReplicaCount"),
+        (Some(0), Some(2), "so set them to 0, the idleReplicaCount"),
+        (Some(1), Some(2), "so set them to 1, the idleReplicaCount"),
     ] {
         let mut document = alone();
         document["spec"]["idleReplicaCount"] = json!(idle);
@@ -145,7 +137,7 @@ const REFUSED: [(&str, &str, &str); 19] = [
     (
         "/apiVersion",
         r#""keda.sh/v2""#,
-        "apiVersion: v2 is not known here",
+        "apiVersion: v2 is not supported",
     ),
     ("/metadata/name", "null", "metadata.name: is missing"),
     (
@@ -161,17 +153,17 @@ const REFUSED: [(&str, &str, &str); 19] = [
     (
         "/spec/advanced/scalingModifiers/formula",
         r#""a + b""#,
-        "one number of all triggers",
+        "all triggers into one number",
     ),
     (
         "/spec/minReplicaCount",
         r#""2""#,
-        "spec.minReplicaCount: is no count of replicas",
+        "spec.minReplicaCount: is not a replica count",
     ),
     (
         "/spec/maxReplicaCount",
         "-1",
-        "spec.maxReplicaCount: is no count of replicas",
+        "spec.maxReplicaCount: is not a replica count",
     ),
     ("/spec/minReplicaCount", "101", "above maxReplicaCount, 100"),
     (
@@ -187,7 +179,7 @@ const REFUSED: [(&str, &str, &str); 19] = [
     (
         "/spec/triggers/0/metadata/desiredReplicas",
         "10",
-        "is no text",
+        "is not text",
     ),
     (
         "/spec/triggers/0/metadata/timezone",
@@ -197,7 +189,7 @@ const REFUSED: [(&str, &str, &str); 19] = [
     (
         "/spec/triggers/0/metadata/timezone",
         r#""Mars""#,
-        "is no time zone",
+        "is not a time zone",
     ),
     (
         "/spec/triggers/0/metadata/end",
@@ -214,7 +206,11 @@ const REFUSED: [(&str, &str, &str); 19] = [
         r#""@daily""#,
         "KEDA reads five fields",
     ),
-    ("/spec/triggers", r#""none""#, "spec.triggers: is no list"),
+    (
+        "/spec/triggers",
+        r#""none""#,
+        "spec.triggers: is not a list",
+    ),
     (
         "/spec/scaleTargetRef/name",
         "null",
@@ -321,12 +317,12 @@ fn a_field_that_is_not_known_is_refused_wherever_it_stands() {
         let document = with(document.clone(), &format!("{place}/surprise"), json!(1));
         let error = refused(&document);
         assert!(
-            error.contains("surprise") && error.contains("not known here"),
+            error.contains("surprise") && error.contains("not known and would be lost"),
             "{place}: {error}"
         );
     }
     let two = with(with(document, "/spec/a", json!(1)), "/spec/b", json!(2));
-    assert!(refused(&two).starts_with("spec.a, spec.b: are not known here"));
+    assert!(refused(&two).starts_with("spec.a, spec.b: are not known"));
 }
 
 /// Whether KEDA has a window open, by its own comparison of the next start with the next end.
@@ -392,7 +388,7 @@ fn windows_are_taken_over_where_keda_opens_them_at_the_same_hours() {
     );
     let error = refused(&document);
     for part in [
-        "spec.triggers[0].metadata.start: start comes at",
+        "spec.triggers[0].metadata.start: start is at",
         "(36h)",
         "(108h)",
     ] {

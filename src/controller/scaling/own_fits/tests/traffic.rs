@@ -92,7 +92,7 @@ async fn what_traffic_does_not_explain_is_refused_with_the_figures() {
     for (workload, queries, reason, why) in [
         ("served", &["others"][..], "NoTraffic", "does not rise"),
         ("partly", &["requests"], "Unexplained", " % of the variance"),
-        ("steady", &["requests"], "Steady", "hardly moves"),
+        ("steady", &["requests"], "Steady", "hardly changes"),
     ] {
         let (told, metrics) = told(workload, queries).await;
         let TrafficTold::Refused(refusal) = told else {
