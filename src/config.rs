@@ -205,7 +205,7 @@ impl Config {
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let unknown = self.unknown_variables.iter();
         let unknown = unknown
-            .map(|name| format!("environment variable {name} names no field of the configuration"));
+            .map(|name| format!("environment variable {name} is not a field of the configuration"));
         unknown.chain(self.idle_options.iter().map(Problem::to_string))
     }
 

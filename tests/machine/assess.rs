@@ -352,10 +352,7 @@ fn what_does_not_answer_is_told_with_what_mends_it() {
             .fails(1, &["HTTP 401", "--bearer-token-file"]);
         assess(&kubeconfig, &["--set", "metrics.source=none"])
             .await
-            .fails(
-                2,
-                &["the history comes from Prometheus only", "--prometheus URL"],
-            );
+            .fails(2, &["from Prometheus only", "--prometheus URL"]);
         assess(&kubeconfig, &["--days", "30"])
             .await
             .fails(2, &["--days", "7..=14"]);

@@ -193,9 +193,7 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
     let explained = traffic.model.unwrap().explained;
     assert!((explained - 0.93).abs() < 1e-9, "{explained}");
     assert!(
-        shown
-            .reason
-            .contains(": traffic 500 now needs 4 replicas"),
+        shown.reason.contains(": traffic 500 now needs 4 replicas"),
         "{}",
         shown.reason
     );
