@@ -139,7 +139,7 @@ impl Clock {
         self.pace().map_or(1.0, |pace| pace.speed)
     }
 
-    fn pace(&self) -> Option<Pace> {
+    fn pace(self) -> Option<Pace> {
         let pace = self.pace?;
         Some(*pace.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -62,8 +62,7 @@ pub(super) async fn run(
             None => std::future::pending().await,
         }
     };
-    let mut over = std::pin::pin!(over);
-    let mut ticks = tokio::time::interval(TICK);
+    let (mut over, mut ticks) = (std::pin::pin!(over), tokio::time::interval(TICK));
     let end = loop {
         tokio::select! {
             biased;
@@ -86,10 +85,10 @@ pub(super) async fn run(
         }
     };
     show.leave();
-    let passed = cluster.now().saturating_sub(since).as_secs_f64();
+    let passed = cluster.now().saturating_sub(since);
     let ran = RunResult {
         end,
-        kept: passed / begun.elapsed().as_secs_f64().max(f64::EPSILON),
+        kept: passed.as_secs_f64() / begun.elapsed().as_secs_f64(),
         summary: cluster.summary(),
         lags: cluster.lags(),
     };
