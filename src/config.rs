@@ -35,7 +35,6 @@ use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use check::Checker;
@@ -55,6 +54,7 @@ use crate::controller::{leadership, writer};
 use crate::metrics::{Source, kubelet};
 use crate::telemetry::LogSettings;
 use evenkeel_core::placement::Policy;
+use file::tree;
 use layers::Layered;
 use scheduling::{PolicySections, SchedulingSection};
 
@@ -312,10 +312,6 @@ fn cluster_settings(
         expects_metrics: metrics.source != Source::None,
         balances_scale_in: scheduling.balances_scale_in(),
     }
-}
-
-fn tree(value: &impl Serialize) -> Value {
-    serde_json::to_value(value).expect("the file's types are plain data with texts as keys")
 }
 
 #[cfg(test)]

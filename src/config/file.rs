@@ -3,6 +3,7 @@
 //! Each section stands beside its own check, in the file of its name; here is only the whole.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::agent::AgentSection;
 use super::certificates::CertificatesSection;
@@ -72,4 +73,36 @@ impl Default for File {
             log: LogSection::default(),
         }
     }
+}
+
+/// The fields as JSON.
+pub(super) fn tree(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("the file's types are plain data with texts as keys")
+}
+
+/// The paths at which two configurations differ, `writes` left out.
+pub(super) fn changes(old: &File, new: &File) -> Vec<String> {
+    fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+        match (old, new) {
+            (Value::Object(before), Value::Object(after)) => {
+                let added = after.keys().filter(|key| !before.contains_key(*key));
+                for key in before.keys().chain(added) {
+                    let path = if path.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{path}.{key}")
+                    };
+                    let of = |fields: &serde_json::Map<String, Value>| {
+                        fields.get(key).cloned().unwrap_or_default()
+                    };
+                    compare(&path, &of(before), &of(after), found);
+                }
+            }
+            _ if old != new && path != "writes" => found.push(path.to_owned()),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    compare("", &tree(old), &tree(new), &mut found);
+    found
 }

@@ -8,10 +8,8 @@ use serde_json::Value;
 
 use super::check::Checker;
 use super::error::Problem;
-use super::file::File;
+use super::file::{File, changes, tree};
 use super::layers::Layered;
-use super::reload::changes;
-use super::tree;
 
 /// The value of a switch while its options act on nothing.
 enum Idle {

@@ -5,10 +5,9 @@
 //! in a file that is otherwise refused: a switch that stops everything must not wait for a typo
 //! elsewhere.
 
-use serde_json::Value;
-
+use super::file::{changes, tree};
 use super::layers::Layered;
-use super::{Config, ConfigError, File, Sources, Writes, tree};
+use super::{Config, ConfigError, File, Sources, Writes};
 
 /// Effect of a changed file.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,31 +86,4 @@ fn stop(layered: &Layered) -> Option<Writes> {
     let asked = layered.tree.get("writes")?;
     let mut stops = [Writes::Disabled, Writes::Restore].into_iter();
     stops.find(|stop| *asked == stop.as_str())
-}
-
-/// The paths at which two configurations differ, `writes` left out.
-pub(super) fn changes(old: &File, new: &File) -> Vec<String> {
-    fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
-        match (old, new) {
-            (Value::Object(before), Value::Object(after)) => {
-                let added = after.keys().filter(|key| !before.contains_key(*key));
-                for key in before.keys().chain(added) {
-                    let path = if path.is_empty() {
-                        key.clone()
-                    } else {
-                        format!("{path}.{key}")
-                    };
-                    let of = |fields: &serde_json::Map<String, Value>| {
-                        fields.get(key).cloned().unwrap_or_default()
-                    };
-                    compare(&path, &of(before), &of(after), found);
-                }
-            }
-            _ if old != new && path != "writes" => found.push(path.to_owned()),
-            _ => {}
-        }
-    }
-    let mut found = Vec::new();
-    compare("", &tree(old), &tree(new), &mut found);
-    found
 }

@@ -339,11 +339,7 @@ impl Rules<'_> {
             bounds,
             tolerances: Tolerances::new(behavior.as_ref(), &settings, feature_gates),
             behavior,
-            scale_down: self
-                .requested
-                .policy
-                .scale_down
-                .unwrap_or(ScaleDown::Reactive),
+            scale_down: self.requested.policy.scale_down.unwrap_or_default(),
             lead: Lead::of(&self.observed.pods.starts, self.settings.interval),
             max_age: self.settings.max_age,
             risk: self.requested.risk(self.observed, self.settings),
