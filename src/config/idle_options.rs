@@ -106,10 +106,10 @@ impl Switch {
 
     /// True for the paths of its options.
     fn covers(&self, path: &str) -> bool {
-        let is_below = |section: &&str| {
+        let is_below = |section: &&'static str| {
             let rest = path.strip_prefix(section);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        path != self.path && self.options.iter().any(|option| is_below(&option))
+        path != self.path && self.options.iter().any(is_below)
     }
 }

@@ -855,62 +855,73 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
     assert_eq!(config.unknown_variables, ["EVENKEEL_SCHEDULNG_HEADROOM"]);
 }
 
+/// A file, a switch in it with the value that turns it off, and an option that acts on nothing then, with another value.
+type TurnedOff = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+const TURNED_OFF: [TurnedOff; 7] = [
+    (
+        "scaling: {checks: {external: true, allowed: [https://a.example]}}",
+        "scaling.checks.external",
+        "false",
+        "scaling.checks.allowed",
+        "[https://b.example]",
+    ),
+    (
+        "scaling: {externalAlgorithms: true, externalJobsPerNamespace: 3}",
+        "scaling.externalAlgorithms",
+        "false",
+        "scaling.externalJobsPerNamespace",
+        "4",
+    ),
+    (
+        "scheduling: {overload: {taint: enforce, disk: true}}",
+        "scheduling.overload.taint",
+        "off",
+        "scheduling.overload.disk",
+        "true",
+    ),
+    (
+        "metricsProvider: {enabled: true, maxRange: 24h}",
+        "metricsProvider.enabled",
+        "false",
+        "metricsProvider.maxRange",
+        "25h",
+    ),
+    (
+        "metrics: {source: replay, replay: {file: trace.csv}}",
+        "metrics.source",
+        "none",
+        "metrics.replay.file",
+        "other.csv",
+    ),
+    (
+        "metrics: {disk: kubelet, kubelet: {tokenFile: /token}}",
+        "metrics.disk",
+        "none",
+        "metrics.kubelet.tokenFile",
+        "/other",
+    ),
+    (
+        "agent: {limits: enforce, leastLimit: 2MiB/s}",
+        "agent.limits",
+        "off",
+        "agent.leastLimit",
+        "3MiB/s",
+    ),
+];
+
 /// The harm: in an emergency a component was turned off by a variable, and the service did not start because the
 /// file still had options of it.
 #[test]
 fn a_component_is_turned_off_over_the_options_of_a_weaker_source() {
     let directory = tempfile::tempdir().unwrap();
-    for (yaml, switch, off, option, given) in [
-        (
-            "scaling: {checks: {external: true, allowed: [https://a.example]}}",
-            "scaling.checks.external",
-            "false",
-            "scaling.checks.allowed",
-            "[https://b.example]",
-        ),
-        (
-            "scaling: {externalAlgorithms: true, externalJobsPerNamespace: 3}",
-            "scaling.externalAlgorithms",
-            "false",
-            "scaling.externalJobsPerNamespace",
-            "4",
-        ),
-        (
-            "scheduling: {overload: {taint: enforce, disk: true}}",
-            "scheduling.overload.taint",
-            "off",
-            "scheduling.overload.disk",
-            "true",
-        ),
-        (
-            "metricsProvider: {enabled: true, maxRange: 24h}",
-            "metricsProvider.enabled",
-            "false",
-            "metricsProvider.maxRange",
-            "25h",
-        ),
-        (
-            "metrics: {source: replay, replay: {file: trace.csv}}",
-            "metrics.source",
-            "none",
-            "metrics.replay.file",
-            "other.csv",
-        ),
-        (
-            "metrics: {disk: kubelet, kubelet: {tokenFile: /token}}",
-            "metrics.disk",
-            "none",
-            "metrics.kubelet.tokenFile",
-            "/other",
-        ),
-        (
-            "agent: {limits: enforce, leastLimit: 2MiB/s}",
-            "agent.limits",
-            "off",
-            "agent.leastLimit",
-            "3MiB/s",
-        ),
-    ] {
+    for (yaml, switch, off, option, given) in TURNED_OFF {
         let variable = |path: &str, value: &str| {
             let mut all = Config::variables().into_iter();
             let (name, _) = all.find(|(_, field)| field == path).unwrap();
