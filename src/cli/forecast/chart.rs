@@ -18,10 +18,12 @@ mod scatter;
 mod style;
 mod svg;
 
-pub(in crate::cli) use figure::{BandPoint, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
+pub(in crate::cli) use figure::{
+    BandPoint, Colour, Figure, LabelSide, Mark, Panel, Point, ScatterPoint, Shape, Stroke,
+};
 pub(in crate::cli) use layout::draw;
 pub(in crate::cli) use pages::{Chart, page};
-pub(in crate::cli) use scatter::{LabelSide, Scatter, ScatterLine, ScatterPoint};
+pub(in crate::cli) use scatter::{Scatter, ScatterLine};
 pub(in crate::cli) use svg::escaped;
 
 #[cfg(test)]

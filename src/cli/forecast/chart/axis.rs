@@ -4,7 +4,6 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use super::letters;
-use super::style::TIME;
 
 /// Ticks of a value axis that begins at 0.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,15 +46,13 @@ impl Values {
     }
 
     /// Ticks of an axis that runs from one number to a larger one along `room` pixels, as many as their labels have
-    /// room for, and ten at most.
-    pub(super) fn between(from: f64, to: f64, room: f64) -> Vec<ValueTick> {
+    /// room for in letters of this size, and ten at most.
+    pub(super) fn between(from: f64, to: f64, room: f64, size: f64) -> Vec<ValueTick> {
         let per_pixel = (to - from) / room;
         let mut step = nice((to - from) / (2.0 * TICKS));
         loop {
             let ticks = in_steps(from, to, step);
-            let widths = ticks
-                .iter()
-                .map(|tick| letters::width(&tick.label, TIME.size));
+            let widths = ticks.iter().map(|tick| letters::width(&tick.label, size));
             let widest = widths.fold(0.0, f64::max) + 2.0 * BETWEEN;
             if ticks.len() < 2 || widest * per_pixel <= step {
                 return ticks;

@@ -109,3 +109,20 @@ impl Colour {
         }
     }
 }
+
+/// A place on two axes that are both numbers, with what it is called.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct ScatterPoint {
+    pub x: f64,
+    pub y: f64,
+    pub label: String,
+}
+
+/// Where a label stands best beside its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum LabelSide {
+    /// Above, to the right.
+    Above,
+    /// Below, to the left.
+    Below,
+}

@@ -1,7 +1,7 @@
 //! Labels of points: each stands beside its point where nothing else does.
 
+use super::figure::{LabelSide, ScatterPoint};
 use super::letters;
-use super::scatter::{LabelSide, ScatterPoint};
 use super::svg::{Anchor, Place, TextStyle};
 
 /// Height of the letters.

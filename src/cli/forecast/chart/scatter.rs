@@ -1,11 +1,11 @@
 //! One quantity against another: lines through labelled points, on axes that are both numbers.
 
 use super::axis::{ValueTick, Values};
-use super::figure::{Colour, Stroke};
+use super::figure::{Colour, LabelSide, ScatterPoint, Stroke};
 use super::head::{Entry, Head};
 use super::labels::{Label, Labels, Rectangle};
 use super::marks;
-use super::style::{self, AXIS, GRID, Heading, RIGHT, WIDTH};
+use super::style::{self, AXIS, GRID, Heading, RIGHT, TIME, WIDTH};
 use super::svg::{Drawing, Place, Svg};
 
 /// Height of the area in which points stand.
@@ -37,21 +37,6 @@ pub(in crate::cli) struct ScatterLine {
     /// Where its labels stand, so that those of two lines keep apart.
     pub side: LabelSide,
     pub points: Vec<ScatterPoint>,
-}
-
-#[derive(Debug, Clone)]
-pub(in crate::cli) struct ScatterPoint {
-    pub x: f64,
-    pub y: f64,
-    pub label: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum LabelSide {
-    /// Above, to the right.
-    Above,
-    /// Below, to the left.
-    Below,
 }
 
 /// Where numbers are on the page.
@@ -183,7 +168,7 @@ fn axes(svg: &mut Svg, values: &[ValueTick], frame: &Frame) {
         style::value_label(svg, upper.x, y, &tick.label);
     }
     let (from, to) = frame.span;
-    for tick in Values::between(from, to, lower.x - upper.x) {
+    for tick in Values::between(from, to, lower.x - upper.x, TIME.size) {
         let x = frame.place(tick.value, 0.0).x;
         svg.rule(Place::new(x, upper.y), Place::new(x, lower.y), GRID);
         style::tick_label(svg, x, lower.y + 19.0, &tick.label);
