@@ -253,6 +253,8 @@ const NO_WAKING_SIGNAL: &str = "evenkeel.dev/min-replicas 0 is refused: its load
 
 const NO_SCALE: &str = "has no subresource scale, so its replicas cannot be set";
 
+const DIRECT_REFUSED: &str = "mode direct is refused";
+
 const SCALES_IT: &str =
     "also scales this workload: remove one of the two, or use mode floor or recommend";
 
@@ -284,9 +286,7 @@ impl fmt::Display for Problem {
                  forecast can be made: add a metric of the load, or name the load in \
                  evenkeel.dev/query"
             ),
-            Self::DirectConflict(other) => {
-                write!(f, "mode direct is refused: {other} {SCALES_IT}")
-            }
+            Self::DirectConflict(other) => write!(f, "{DIRECT_REFUSED}: {other} {SCALES_IT}"),
             Self::NoScale(target) => write!(f, "{target} {NO_SCALE}"),
             Self::InvalidTarget(target) => write!(f, "{target} {INVALID_TARGET}"),
             Self::NoCount(target, path) => write!(f, "{target} has no {path}, {NO_COUNT}"),
