@@ -227,7 +227,7 @@ mod tests {
             "d": {"pattern": "(?!x)"}, "e": {"pattern": "x+"},
             "f": {"x-kubernetes-validations": [{"rule": "self > 1"}]},
         }}));
-        let parts: Vec<String> = schema.unevaluated().into_iter().collect();
+        let parts: Vec<&String> = schema.unevaluated().iter().collect();
         assert_eq!(parts, ["format uri", "x-kubernetes-validations"]);
         assert_eq!(schema.broken_patterns(), ["(?!x)"]);
     }
