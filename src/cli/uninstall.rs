@@ -25,7 +25,7 @@ Examples:
   kubectl -n evenkeel-system scale deploy/evenkeel --replicas=0
   evenkeel uninstall                             put bounds back, remove annotations and labels
   kubectl delete -k deploy/
-  evenkeel uninstall --expired                   put back bounds that no replica has renewed for an hour
+  evenkeel uninstall --expired                   put back what no replica has renewed for an hour
 
 What it undoes:
   - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return,
@@ -51,9 +51,13 @@ The kinds of custom resources come from scaling.kinds in the file of --config, o
 ConfigMap evenkeel: run uninstall before you delete it. Before you remove a kind from scaling.kinds,
 set evenkeel.dev/scaling: off on its objects.
 
-The CronJob evenkeel-restore runs with --expired. It puts back only bounds whose record has expired
-by the API server's clock, even while a leader runs, and writes nothing under `writes: disabled`. It
-removes taints and Pod deletion costs if no leader has renewed the Lease for an hour.
+The CronJob evenkeel-restore runs with --expired. By the API server's clock, it
+  - puts bounds and replica counts of CronHPAs back if their record expired an hour ago, even while
+    a leader runs
+  - opens the readiness gate of a new Pod after five minutes
+  - restores resized Pods, brings Pods back into traffic, and removes taints and Pod deletion costs
+    if no leader has renewed the Lease for an hour
+Under `writes: disabled` it writes nothing.
 
 Exit codes:
   0  nothing is left for it to do (with --check: nothing is left at all)
@@ -75,7 +79,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
-    /// Only put back bounds, and Pods out of traffic, that no replica has renewed for an hour
+    /// Only put back what no replica has renewed for an hour
     #[arg(long, conflicts_with_all = ["check", "force"])]
     expired: bool,
 

@@ -27,11 +27,11 @@ use evenkeel_training::{GlobalSettings, Judged, fit_global, judge, synthetic};
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel train --global traces/*.csv --synthetic 20 -o global.bin
-  evenkeel train --global traces/*.csv --leave-out nasa_ -o without-nasa.bin
+  evenkeel train --global tests/fixtures/traces/*.csv --synthetic 20 -o global.bin
+  evenkeel train --global tests/fixtures/traces/*.csv --leave-out nasa_ -o without-nasa.bin
   evenkeel train --traffic http_rps,rpc_rps --utilisation cpu_pct shop.csv -o shop.traffic
   evenkeel train --arima-gru shop.csv -o shop.safetensors
-  evenkeel train --swish-net traces/*.csv -o many.safetensors
+  evenkeel train --swish-net tests/fixtures/traces/*.csv -o many.safetensors
 
 `global` forecasts the largest load until new capacity is ready, for all targets, whatever their
 size and unit. Each file is one series: a column of times (RFC 3339 with an offset, or seconds
