@@ -501,7 +501,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "scheduling: {profiles: {a: {weights: {cpu: 1, memory: 1, networkIo: 0, diskIo: 0, disk: 0}}}}",
         "scheduling.profiles.a.weights",
-        "sum to 1",
+        "the sum must be 1",
     ),
     (
         "scheduling: {profiles: {a: {matrix: [[1, 2], [1/2, 1]]}}}",

@@ -155,6 +155,44 @@ fn check_prints_the_effective_configuration() {
     );
 }
 
+/// A field without its comment sign makes a configuration that is accepted.
+#[test]
+fn the_commented_fields_of_the_shipped_configuration_are_accepted() {
+    let shipped = std::fs::read_to_string("deploy/base/config.yaml").expect("it is there");
+    let is_field = |text: &str| {
+        let text = text.trim_start();
+        let key = text.strip_prefix("- ").unwrap_or(text).split_once(':');
+        key.is_some_and(|(key, value)| {
+            key.chars().all(|letter| letter.is_ascii_alphanumeric())
+                && key.starts_with(|first: char| first.is_ascii_lowercase())
+                && (value.is_empty() || !value.trim().contains(' '))
+        })
+    };
+    let lines = shipped.lines().map(|line| match line.split_once("# ") {
+        Some((indent, text)) if indent.trim().is_empty() && is_field(text) => {
+            format!("{indent}{text}")
+        }
+        _ => line.to_owned(),
+    });
+    let lines: Vec<String> = lines.collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let printed = evenkeel(&[
+        "serve",
+        "--check",
+        "-c",
+        file.to_str().unwrap(),
+        "-o",
+        "json",
+    ])
+    .json();
+    assert_eq!(printed["scaling"]["queries"], "any");
+    assert_eq!(printed["scaling"]["kinds"][0]["kind"], "Rollout");
+    let matchers = &printed["metrics"]["prometheus"]["matchers"];
+    assert!(matchers["cadvisor"].is_string(), "{matchers}");
+}
+
 #[test]
 fn a_wrong_configuration_is_a_wrong_call() {
     evenkeel(&["serve", "--check", "-c", "nowhere.yaml"])

@@ -593,7 +593,7 @@ async fn a_second_scheduler_is_alive_once_its_lease_is_seen_to_be_renewed() {
 async fn a_watch_that_ends_or_panics_is_named() {
     for (broken, reason, text) in [
         (false, "WatchEnded", "the watch of node ended"),
-        (true, "WatchBrokeOff", "the watch of node broke off"),
+        (true, "WatchBrokeOff", "the watch of node was interrupted"),
     ] {
         let mut watches = Watches::default();
         watches.add(Kind::Pod, |_| std::future::pending());

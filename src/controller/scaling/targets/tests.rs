@@ -228,7 +228,7 @@ fn the_past_of_a_load_that_is_forecast_from_now_on_is_asked_for() {
     assert_eq!(refill("b"), Some(RefillState::NoPrometheus));
 }
 
-const WAITS: &str = "no fresh measurement of the load: replicas stays 2";
+const WAITS: &str = "replicas stays 2: no fresh measurement of the load";
 
 fn reasons(ticked: &Ticked) -> Vec<&str> {
     let shown = ticked.shown.iter();
@@ -309,7 +309,7 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
     let changed = three.tick(30, &[]);
     assert_eq!(changed.quarantined, 0);
     assert!(
-        reasons(&changed)[1].starts_with("no fresh measurement"),
+        reasons(&changed)[1].starts_with("replicas stays 2: no fresh measurement"),
         "{changed:?}"
     );
     let again = three.tick(45, &[Step::Begin]);
