@@ -61,7 +61,7 @@ Everything runs on this machine and is gone when it ends. The service is that of
 API server, scheduler, controllers, nodes and load are simulated. kubectl can use the cluster with
 the kubeconfig that dev shows. End with q or Ctrl-C. dev then compares three runs with the same
 load, seed and time: the default scheduler with a plain HPA, the same with a lower HPA target at
-equal cost, and Evenkeel.
+equal cost (if Evenkeel costs more), and Evenkeel.
 
 Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
 api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
