@@ -8,6 +8,7 @@
 mod before;
 mod by_workload;
 mod expression;
+mod grid;
 mod metrics;
 mod names;
 mod past;

@@ -34,6 +34,11 @@ impl Before {
         }
     }
 
+    /// How long before the run it begins.
+    pub(super) const fn length(&self) -> SignedDuration {
+        self.length
+    }
+
     /// The workloads that `wanted` accepts with the sums over their Pods `ago` before the run began, and the
     /// number of these.
     pub(super) fn sums(

@@ -57,8 +57,10 @@ pub(super) enum Over {
     Rate,
     /// The growth of a counter in the range.
     Increase,
-    /// A value of a gauge in the range.
-    Value,
+    /// The newest value of a gauge.
+    Newest,
+    /// What the values of a gauge in the range are put together to.
+    Values(Aggregation),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +93,11 @@ impl Operator {
         ("*", Self::Times, 3),
         ("/", Self::By, 3),
     ];
+
+    /// True for one that leaves series out, and changes no value.
+    pub(super) const fn compares(self) -> bool {
+        matches!(self, Self::Greater | Self::Less)
+    }
 }
 
 impl Expression {
@@ -107,7 +114,10 @@ impl Expression {
 
 /// The query of a text; the error says what is not known.
 pub(super) fn parse(text: &str) -> Result<Expression, String> {
-    let mut parser = Parser { rest: text };
+    let mut parser = Parser {
+        rest: text,
+        parts: 0,
+    };
     let found = parser.binary(0)?;
     parser.blank();
     match parser.rest {
@@ -120,8 +130,13 @@ fn short(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
+/// A query has no more parts, one within or after another: each takes its share of the stack.
+const MOST_PARTS: usize = 64;
+
 struct Parser<'t> {
     rest: &'t str,
+    /// The operands that have begun, parentheses and calls among them.
+    parts: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -174,6 +189,12 @@ impl<'t> Parser<'t> {
     }
 
     fn operand(&mut self) -> Result<Expression, String> {
+        if self.parts == MOST_PARTS {
+            return Err(format!(
+                "it has more than {MOST_PARTS} parts, one within or after another"
+            ));
+        }
+        self.parts += 1;
         if self.take("(") {
             let inner = self.binary(0)?;
             self.expect(")")?;
@@ -328,7 +349,10 @@ fn over(word: &str) -> Option<Over> {
     Some(match word {
         "rate" | "irate" => Over::Rate,
         "increase" => Over::Increase,
-        "avg_over_time" | "last_over_time" | "max_over_time" | "min_over_time" => Over::Value,
+        "last_over_time" => Over::Newest,
+        "avg_over_time" => Over::Values(Aggregation::Avg),
+        "max_over_time" => Over::Values(Aggregation::Max),
+        "min_over_time" => Over::Values(Aggregation::Min),
         _ => return None,
     })
 }

@@ -86,11 +86,12 @@ pub(super) struct Workload<'w> {
 }
 
 impl Workload<'_> {
-    /// The series of these names; a Pod whose name is not known gets one of its place.
+    /// The series of these names, for Pods with the seconds since their first sample; a Pod whose name is not known
+    /// gets one of its place.
     pub(super) fn series<'p>(
         &self,
         names: &[&str],
-        pods: impl ExactSizeIterator<Item = Option<&'p str>>,
+        pods: impl ExactSizeIterator<Item = (Option<&'p str>, f64)>,
     ) -> Vec<Series> {
         let count = pods.len();
         let (of_pods, whole): (Vec<_>, Vec<_>) = METRICS
@@ -102,23 +103,30 @@ impl Workload<'_> {
             labels: self.labels([("deployment", self.name)]),
             value: as_f64(count),
             is_counter: false,
+            sampled: 0.0,
         });
         let mut series: Vec<Series> = whole.collect();
         if of_pods.is_empty() {
             return series;
         }
-        for (place, pod) in pods.enumerate() {
+        for (place, (pod, sampled)) in pods.enumerate() {
             let pod = pod.map_or_else(|| pod_name(self.name, place), str::to_owned);
             let of_pod = of_pods.iter();
-            series.extend(
-                of_pod.map(|(name, content)| self.of_pod(name, *content, &pod, as_f64(count))),
-            );
+            series.extend(of_pod.map(|(name, content)| {
+                self.of_pod(name, *content, (&pod, sampled), as_f64(count))
+            }));
         }
         series
     }
 
     /// One of `count` Pods, which share alike.
-    fn of_pod(&self, name: &'static str, content: Content, pod: &str, count: f64) -> Series {
+    fn of_pod(
+        &self,
+        name: &'static str,
+        content: Content,
+        (pod, sampled): (&str, f64),
+        count: f64,
+    ) -> Series {
         let used = |resource| in_base_unit(resource, self.used[resource]) / count;
         let (value, is_counter) = match content {
             Content::Growth(resource) => (used(resource), true),
@@ -141,6 +149,7 @@ impl Workload<'_> {
             labels,
             value,
             is_counter,
+            sampled,
         }
     }
 
@@ -188,7 +197,12 @@ mod tests {
             "http_requests_total",
             "kube_deployment_spec_replicas",
         ];
-        let series = workload.series(&names, [Some("web-a"), None, None].into_iter());
+        let series = workload.series(
+            &names,
+            [Some("web-a"), None, None]
+                .map(|pod| (pod, 60.0))
+                .into_iter(),
+        );
         let told = series.iter().map(|one| {
             let pod = one.labels.get("pod").map_or("", String::as_str);
             assert!(

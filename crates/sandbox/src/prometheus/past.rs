@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::before::Before;
 use super::by_workload::{self, Aggregate, Asked};
 use super::expression::{self, Expression};
+use super::grid::grid;
 use super::metrics;
 use super::names::in_base_unit;
 use super::vector::{Labels, Moment, Series, Vector};
@@ -25,6 +26,9 @@ const KEPT: usize = 720;
 
 /// How long a scrape stands for what comes after it: Prometheus looks back this far.
 const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
+
+/// The steps that a range before the start is sampled at.
+const STEPS: i32 = 24;
 
 /// Namespace and name of a workload.
 type Name = (String, String);
@@ -163,25 +167,51 @@ impl Past {
         seconds: f64,
         at: SignedDuration,
     ) -> Result<Vector, String> {
-        let names = expression.names();
+        let moment = Moment {
+            seconds,
+            series: &self.series(&expression.names(), at),
+            samples: &|name, range| {
+                let times = self.times(range, at).into_iter();
+                times.flat_map(|time| self.series(&[name], time)).collect()
+            },
+            names: &metrics::NAMES,
+        };
+        moment.vector(expression)
+    }
+
+    /// The series of these names at a time of the scenario.
+    fn series(&self, names: &[&str], at: SignedDuration) -> Vec<Series> {
         let sums = self.at(at, |_, _| !names.is_empty());
+        let begin = -self.before.length();
         let of_one = |((namespace, name), sum): (&Name, &Sum)| {
-            let pods = sum.pods.iter().map(|pod| pod.name.as_deref());
+            let pods = sum.pods.iter().map(|pod| {
+                let sampled = at.saturating_sub(pod.since.max(begin));
+                (pod.name.as_deref(), sampled.as_secs_f64())
+            });
             let workload = metrics::Workload {
                 namespace,
                 name,
                 used: &sum.used,
                 requests: self.before.requests(namespace, name, at),
             };
-            workload.series(&names, pods)
+            workload.series(names, pods)
         };
-        let series: Vec<Series> = sums.iter().flat_map(of_one).collect();
-        let moment = Moment {
-            seconds,
-            series: &series,
-            names: &metrics::NAMES,
-        };
-        moment.vector(expression)
+        sums.iter().flat_map(of_one).collect()
+    }
+
+    /// The times of samples in so many seconds up to a time of the scenario: its scrapes, and steps of what was
+    /// before the start.
+    fn times(&self, range: f64, at: SignedDuration) -> Vec<SignedDuration> {
+        let range = SignedDuration::try_from_secs_f64(range).unwrap_or(SignedDuration::MAX);
+        let begin = at.saturating_sub(range);
+        let known = begin.max(-self.before.length()).min(at);
+        let step = at.saturating_sub(known) / STEPS;
+        let before = (0..=STEPS).map(|number| known.saturating_add(step * number));
+        let before = before.filter(|time| time.is_negative());
+        let past = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let scrapes = past.iter().map(|(time, _)| *time);
+        let scrapes = scrapes.filter(|time| (begin..=at).contains(time));
+        before.chain(scrapes).collect()
     }
 
     /// The newest scrape at a time of the scenario, of the workloads that `wanted` accepts.
@@ -217,44 +247,6 @@ impl Past {
     }
 }
 
-/// The most points of a series, as Prometheus has it.
-const MOST_POINTS: usize = 11_000;
-
-/// The times that a range query asks for, in seconds since 1970.
-fn grid(form: &BTreeMap<String, String>) -> Result<Vec<f64>, String> {
-    let number = |field: &str| {
-        let text = form.get(field).map_or("", String::as_str);
-        let (digits, scale) = match text.strip_suffix("ms") {
-            Some(digits) => (digits, 0.001),
-            None => (text.strip_suffix('s').unwrap_or(text), 1.0),
-        };
-        let number = digits
-            .parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite());
-        let number = number.map(|number| number * scale);
-        number.ok_or_else(|| {
-            format!("{field}: {text:?} is not accepted: seconds, such as 1700000000 or 60s")
-        })
-    };
-    let (start, end, step) = (number("start")?, number("end")?, number("step")?);
-    if step <= 0.0 {
-        return Err("step has to be above 0".to_owned());
-    }
-    let mut times = Vec::new();
-    let mut at = start;
-    while at <= end {
-        if times.len() == MOST_POINTS {
-            return Err(format!(
-                "exceeded maximum resolution of {MOST_POINTS} points per timeseries"
-            ));
-        }
-        times.push(at);
-        at += step;
-    }
-    Ok(times)
-}
-
 /// The sums over the Pods of each workload, as last scraped at `at`; `since` is when each Pod was first
 /// measured.
 fn sums(
@@ -284,108 +276,4 @@ fn sums(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::Scenario;
-
-    fn by_workload(pods: &str) -> String {
-        let sums = |pods: &str| {
-            format!(
-                "sum by (namespace, workload) (label_replace(label_replace(label_join({pods}, \
-                 \"pod_path\", \"/\", \"namespace\", \"pod\"), \"workload\", \"StatefulSet/$2\", \"pod_path\", \
-                 \"(shop)/(.+)-[0-9]+\"), …)"
-            )
-        };
-        let new = format!(
-            "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset 20000ms))"
-        );
-        let (all, new) = (sums(pods), sums(&new));
-        format!(
-            "{all} unless on (namespace, workload) ({new} * 51 > on (namespace, workload) {all})"
-        )
-    }
-
-    fn past_of(length: SignedDuration) -> Past {
-        let scenario = Scenario {
-            past: length,
-            ..Scenario::mixed()
-        };
-        Past::after(Before::of(&scenario, 1))
-    }
-
-    #[test]
-    fn what_was_before_the_start_is_answered_where_the_scenario_knows_it() {
-        let timeline = Timeline::begun(Timestamp::from_second(100_000).unwrap());
-        let query = by_workload("pod_cpu");
-        let fields = [
-            ("query", query.as_str()),
-            ("start", "96300"),
-            ("end", "99999"),
-            ("step", "900000ms"),
-        ];
-        let fields = fields.map(|(field, value)| (field.to_owned(), value.to_owned()));
-        let form = BTreeMap::from(fields);
-        let points = |length| {
-            let found = past_of(length).answer(&form, &timeline).unwrap();
-            let is_web = |series: &&Value| series["metric"]["workload"] == "Deployment/web";
-            found
-                .iter()
-                .find(is_web)
-                .map(|series| series["values"].as_array().unwrap().len())
-        };
-        assert_eq!(points(SignedDuration::ZERO), None);
-        assert_eq!(points(SignedDuration::from_mins(30)), Some(2));
-        assert_eq!(points(SignedDuration::from_hours(48)), Some(5));
-    }
-
-    #[test]
-    fn the_past_is_answered_as_far_as_it_is_known() {
-        let timeline = Timeline::begun(Timestamp::from_second(1_000).unwrap());
-        let past = past_of(SignedDuration::ZERO);
-        for (second, cores) in [(0, 1.0), (15, 2.0)] {
-            let used = Resources::from_fn(|_| cores * 1000.0);
-            let sum = |workload: &str, newest| {
-                let name = ("shop".to_owned(), workload.to_owned());
-                let pod = |second| KnownPod {
-                    name: None,
-                    since: SignedDuration::from_secs(second),
-                };
-                let mut pods = vec![pod(newest)];
-                let others: usize = if workload == "large" { 50 } else { 2 };
-                pods.extend(vec![pod(-60); others]);
-                (name, Sum { used, pods })
-            };
-            // Two have a new Pod at each scrape, of which it is one of many in one.
-            let sums = Sums::from([sum("web", -60), sum("new", second), sum("large", second)]);
-            past.note(SignedDuration::from_secs(second), sums);
-        }
-        let form = |query: String| {
-            [
-                ("query", query),
-                ("start", "985".to_owned()),
-                ("end", "1030".to_owned()),
-                ("step", "22500ms".to_owned()),
-            ]
-            .map(|(field, value)| (field.to_owned(), value))
-            .into()
-        };
-        let found = past.answer(&form(by_workload("pod_cpu")), &timeline);
-        let labels = json!({"namespace": "shop", "workload": "Deployment/web"});
-        let points = json!([[1007.5, "1"], [1030.0, "2"]]);
-        let large = json!({"namespace": "shop", "workload": "Deployment/large"});
-        let both = [large, labels].map(|labels| json!({"metric": labels, "values": points}));
-        assert_eq!(found, Ok(both.to_vec()));
-        let counts = by_workload("pod_cpu").replace("sum by", "count by");
-        let found = past.answer(&form(counts), &timeline).unwrap();
-        assert_eq!(found[0]["values"], json!([[1007.5, "51"], [1030.0, "51"]]));
-        assert_eq!(found[1]["values"], json!([[1007.5, "3"], [1030.0, "3"]]));
-        let each = past.answer(&form("sum(pod_cpu{pod=~\"web-.+\"})".to_owned()), &timeline);
-        let points = json!([[985.0, "0"]]);
-        assert_ne!(each.unwrap()[0]["values"], points);
-        let unsettled = by_workload("pod_cpu");
-        let (unsettled, _) = unsettled.split_once(" unless on (namespace, w").unwrap();
-        assert!(past.answer(&form(unsettled.to_owned()), &timeline).is_err());
-        let unknown = past.answer(&form(by_workload("up")), &timeline);
-        assert_eq!(unknown.unwrap_err(), "the query by Pod is not known here");
-    }
-}
+mod tests;

@@ -17,6 +17,8 @@ pub(super) struct Series {
     /// The value of a gauge, or what a counter grows by in a second.
     pub(super) value: f64,
     pub(super) is_counter: bool,
+    /// The seconds since its first sample.
+    pub(super) sampled: f64,
 }
 
 /// The value of an expression.
@@ -29,6 +31,8 @@ enum Value {
 pub(super) struct Moment<'s> {
     pub(super) seconds: f64,
     pub(super) series: &'s [Series],
+    /// The samples of a metric in so many seconds up to the time.
+    pub(super) samples: &'s dyn Fn(&str, f64) -> Vec<Series>,
     /// The names that there are series of at some time.
     pub(super) names: &'s [&'s str],
 }
@@ -46,17 +50,20 @@ impl Moment<'_> {
         Ok(match expression {
             Expression::Number(value) => Value::Scalar(*value),
             Expression::Time => Value::Scalar(self.seconds),
-            Expression::Call(Function::Vector, of) => Value::Vector(self.vector(of)?),
+            Expression::Call(Function::Vector, of) => match self.value(of)? {
+                Value::Scalar(value) => Value::Vector(vec![(Labels::new(), value)]),
+                Value::Vector(_) => return Err("vector() takes a number, not series".to_owned()),
+            },
             Expression::Call(Function::Timestamp, of) => {
                 let of = self.timed(of)?.into_iter();
                 Value::Vector(of.map(|(labels, _)| (labels, self.seconds)).collect())
             }
             Expression::Series(selector) => Value::Vector(self.select(selector, false)?),
             Expression::Aggregate { by, operator, of } => {
-                Value::Vector(aggregated(self.vector(of)?, by, *operator))
+                Value::Vector(aggregated(self.of_series(of)?, by, *operator))
             }
             Expression::Binary(left, operator, right) => {
-                binary(self.value(left)?, *operator, self.value(right)?)
+                binary(self.value(left)?, *operator, self.value(right)?)?
             }
         })
     }
@@ -65,7 +72,15 @@ impl Moment<'_> {
     fn timed(&self, of: &Expression) -> Result<Vector, String> {
         match of {
             Expression::Series(selector) => self.select(selector, true),
-            of => self.vector(of),
+            of => self.of_series(of),
+        }
+    }
+
+    /// The answer to an expression that has to be for series.
+    fn of_series(&self, of: &Expression) -> Result<Vector, String> {
+        match self.value(of)? {
+            Value::Vector(vector) => Ok(vector),
+            Value::Scalar(value) => Err(format!("{value} is a number where series are needed")),
         }
     }
 
@@ -79,21 +94,34 @@ impl Moment<'_> {
             let names = self.names.join(", ");
             return Err(format!("there is no metric {name}; there are {names}"));
         }
-        let mut found = Vector::new();
-        for series in self.series.iter().filter(|one| one.name == name) {
+        let accepted = |series: &&Series| {
             let label = |label: &str| series.labels.get(label).map(String::as_str);
-            if !matchers.iter().all(|matcher| matcher.accepts(label)) {
-                continue;
+            series.name == name && matchers.iter().all(|matcher| matcher.accepts(label))
+        };
+        let is_counter = || format!("{name} is a counter: ask for its rate or increase");
+        if let Some((Over::Values(operator), seconds)) = over {
+            let samples = (self.samples)(name, *seconds);
+            let mut values: BTreeMap<Labels, Vec<f64>> = BTreeMap::new();
+            for sample in samples.iter().filter(accepted) {
+                if sample.is_counter {
+                    return Err(is_counter());
+                }
+                let labels = sample.labels.clone();
+                values.entry(labels).or_default().push(sample.value);
             }
+            return Ok(put_together(values, *operator));
+        }
+        let mut found = Vector::new();
+        for series in self.series.iter().filter(accepted) {
             let value = match (series.is_counter, over) {
                 (_, None) if timed => self.seconds,
-                (true, Some((Over::Rate, _))) | (false, None | Some((Over::Value, _))) => {
+                (true, Some((Over::Rate, _))) | (false, None | Some((Over::Newest, _))) => {
                     series.value
                 }
-                (true, Some((Over::Increase, seconds))) => series.value * seconds,
-                (true, _) => {
-                    return Err(format!("{name} is a counter: ask for its rate or increase"));
+                (true, Some((Over::Increase, seconds))) => {
+                    series.value * seconds.min(series.sampled)
                 }
+                (true, _) => return Err(is_counter()),
                 (false, _) => return Err(format!("{name} is a gauge: it has no rate")),
             };
             found.push((series.labels.clone(), value));
@@ -108,6 +136,10 @@ fn aggregated(of: Vector, by: &[String], operator: Aggregation) -> Vector {
         labels.retain(|label, _| by.contains(label));
         groups.entry(labels).or_default().push(value);
     }
+    put_together(groups, operator)
+}
+
+fn put_together(groups: BTreeMap<Labels, Vec<f64>>, operator: Aggregation) -> Vector {
     let of_group = |values: Vec<f64>| {
         let count = values.iter().map(|_| 1.0).sum::<f64>();
         let sum = values.iter().sum::<f64>();
@@ -125,7 +157,7 @@ fn aggregated(of: Vector, by: &[String], operator: Aggregation) -> Vector {
         .collect()
 }
 
-fn binary(left: Value, operator: Operator, right: Value) -> Value {
+fn binary(left: Value, operator: Operator, right: Value) -> Result<Value, String> {
     let of_number = |vector: Vector, of: &dyn Fn(f64) -> Option<f64>| {
         let kept = vector.into_iter();
         Value::Vector(
@@ -133,16 +165,21 @@ fn binary(left: Value, operator: Operator, right: Value) -> Value {
                 .collect(),
         )
     };
-    match (left, right) {
+    Ok(match (left, right) {
+        (Value::Scalar(_), _) | (_, Value::Scalar(_)) if operator == Operator::Or => {
+            return Err("\"or\" is for series, not for numbers: vector(1) is a series".to_owned());
+        }
         (Value::Scalar(left), Value::Scalar(right)) => {
-            Value::Scalar(computed(left, operator, right).unwrap_or(0.0))
+            let value = computed(left, operator, right).filter(|_| !operator.compares());
+            Value::Scalar(value.ok_or("two numbers are not compared: one side has to be series")?)
         }
         (Value::Vector(left), Value::Scalar(right)) => {
             of_number(left, &|value| computed(value, operator, right))
         }
-        (Value::Scalar(left), Value::Vector(right)) => {
-            of_number(right, &|value| computed(left, operator, value))
-        }
+        (Value::Scalar(left), Value::Vector(right)) => of_number(right, &|value| {
+            let found = computed(left, operator, value)?;
+            Some(if operator.compares() { value } else { found })
+        }),
         (Value::Vector(mut left), Value::Vector(right)) if operator == Operator::Or => {
             let known: Vec<Labels> = left.iter().map(|(labels, _)| labels.clone()).collect();
             left.extend(
@@ -160,7 +197,7 @@ fn binary(left: Value, operator: Operator, right: Value) -> Value {
             });
             Value::Vector(both.collect())
         }
-    }
+    })
 }
 
 /// The result for two numbers; `None` where a comparison leaves the first out.
@@ -191,6 +228,18 @@ mod tests {
                 .into(),
             value,
             is_counter,
+            sampled: 60.0,
+        };
+        let memory = |value| series("memory", "web-1", value, false);
+        let samples = |name: &str, seconds: f64| {
+            let mut all = [300.0, 50.0, 100.0].map(memory).to_vec();
+            if seconds < 3600.0 {
+                all.remove(0);
+            }
+            if name == "cpu_total" {
+                all = vec![series("cpu_total", "web-1", 0.5, true)];
+            }
+            all
         };
         let series = [
             series("cpu_total", "web-1", 0.5, true),
@@ -201,6 +250,7 @@ mod tests {
         let moment = Moment {
             seconds: 1_000.0,
             series: &series,
+            samples: &samples,
             names: &NAMES,
         };
         let found = moment.vector(&parse(text)?)?.into_iter();
@@ -239,8 +289,24 @@ mod tests {
             ),
             (
                 "max_over_time(memory[1h]) or vector(1)",
-                vec![("shop/web-1".to_owned(), 100.0), (String::new(), 1.0)],
+                vec![("shop/web-1".to_owned(), 300.0), (String::new(), 1.0)],
             ),
+            ("sum(max_over_time(memory[30m]))", one(100.0)),
+            ("sum(min_over_time(memory[1h]))", one(50.0)),
+            ("sum(avg_over_time(memory[1h]))", one(150.0)),
+            ("sum(last_over_time(memory[1h]))", one(100.0)),
+            ("max_over_time(memory{pod=\"web-2\"}[1h])", Vec::new()),
+            (
+                "1 < rate(cpu_total{pod=~\"web-.+\"}[5m])",
+                vec![("shop/web-2".to_owned(), 1.5)],
+            ),
+            (
+                "1 > rate(cpu_total{pod=~\"web-.+\"}[5m])",
+                vec![("shop/web-1".to_owned(), 0.5)],
+            ),
+            // It has been sampled for a minute.
+            ("sum(increase(cpu_total{pod=\"web-2\"}[1d]))", one(90.0)),
+            ("sum(increase(cpu_total{pod=\"web-2\"}[10s]))", one(15.0)),
             (
                 "max by (pod) (timestamp(cpu_total{pod=\"web-2\"}))",
                 vec![("web-2".to_owned(), 1_000.0)],
@@ -265,6 +331,17 @@ mod tests {
                 "there is no metric up; there are cpu_total, memory, kills_total",
             ),
             ("cpu_total", "cpu_total is a counter"),
+            ("max_over_time(cpu_total[1m])", "cpu_total is a counter"),
+            ("1 > 2", "two numbers are not compared"),
+            ("2 > time() - 5", "two numbers are not compared"),
+            ("memory or 1", "\"or\" is for series"),
+            ("1 or memory", "\"or\" is for series"),
+            ("1 or 2", "\"or\" is for series"),
+            ("memory and 1", "\"and 1\" is not known"),
+            ("memory unless 1", "\"unless 1\" is not known"),
+            ("sum(1)", "1 is a number where series are needed"),
+            ("timestamp(1)", "1 is a number where series are needed"),
+            ("vector(memory)", "vector() takes a number"),
             ("rate(memory[1m])", "memory is a gauge"),
             (
                 "histogram_quantile(0.9, memory)",
@@ -278,5 +355,31 @@ mod tests {
             let error = asked(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
+    }
+
+    /// The harm: a query of so many parentheses ended the whole process.
+    #[test]
+    fn a_query_of_many_parts_is_refused() {
+        let many = 1_000_000;
+        for (begin, middle, end) in [
+            ("(", "1", ")"),
+            ("-", "1", ""),
+            ("vector(", "1", ")"),
+            ("sum(", "memory", ")"),
+            ("max by (pod) (", "memory", ")"),
+            ("timestamp(", "memory", ")"),
+            ("rate(", "cpu_total[1m]", ")"),
+            ("1+", "1", ""),
+            ("memory or ", "memory", ""),
+            ("1*(1+", "1", ")"),
+        ] {
+            let text = [&begin.repeat(many), middle, &end.repeat(many)].concat();
+            let error = parse(&text).unwrap_err();
+            assert!(error.len() < 200, "{begin}: {error}");
+        }
+        let nested = |count| ["(".repeat(count), "1".to_owned(), ")".repeat(count)].concat();
+        assert_eq!(asked(&nested(63)), Ok(vec![(String::new(), 1.0)]));
+        let error = asked(&nested(64)).unwrap_err();
+        assert!(error.contains("more than 64 parts"), "{error}");
     }
 }
