@@ -213,8 +213,17 @@ const MOST_BYTES: usize = 64 * 1024;
 /// The longest value that is kept, by a byte longer than the longest that any reader takes.
 const LONGEST_VALUE: usize = 32 * 1024 + 1;
 
-/// A map of texts from which only what rules read is kept, and no more than [`MOST_KEYS`] and [`MOST_BYTES`]. The record of
-/// bounds is kept in any case: without it nobody would put them back.
+/// The records of what Evenkeel changed. They are kept beyond [`MOST_KEYS`] and [`MOST_BYTES`]: without a record,
+/// Evenkeel does not undo the change.
+const RECORDS: [&str; 4] = [
+    annotations::BOUNDS,
+    annotations::RESIZED,
+    annotations::DELETION_COST,
+    annotations::POD_DELETION_COST,
+];
+
+/// A map of texts from which only what rules read is kept, and no more than [`MOST_KEYS`] and [`MOST_BYTES`] beside the
+/// [`RECORDS`].
 struct Relevant(BTreeMap<String, String>);
 
 impl<'de> Deserialize<'de> for Relevant {
@@ -247,7 +256,7 @@ impl<'de> Visitor<'de> for RelevantVisitor {
                 value.shrink_to_fit();
             }
             let is_room = kept.len() < MOST_KEYS && bytes + value.len() <= MOST_BYTES;
-            if is_room || key == annotations::BOUNDS {
+            if is_room || RECORDS.contains(&key.as_str()) {
                 bytes += value.len();
                 kept.insert(key, value);
             }
@@ -317,7 +326,7 @@ mod tests {
             serde_json::from_value(json!({"annotations": annotations})).unwrap()
         };
         let own = |number: usize| format!("evenkeel.dev/a{number:05}");
-        let record = || [(annotations::BOUNDS.to_owned(), "{}".to_owned())];
+        let record = || RECORDS.map(|key| (key.to_owned(), "{}".to_owned()));
         for (keys, longest) in [(20_000, 0), (100, 2000), (10, 32_769), (4, 200_000)] {
             // Two bytes each, so that none ends where it is cut.
             let value = || "é".repeat(longest / 2);
@@ -325,11 +334,13 @@ mod tests {
             let meta = read(texts.chain(record()).collect());
             let bytes: usize = meta.annotations.values().map(String::len).sum();
             assert!(
-                meta.annotations.len() <= 65 && bytes <= 64 * 1024 + 2,
+                meta.annotations.len() <= 68 && bytes <= 64 * 1024 + 8,
                 "{keys} {bytes}"
             );
-            assert_eq!(meta.annotation(annotations::BOUNDS), Some("{}"), "{keys}");
-            assert!(meta.annotations.len() > 2, "{keys}");
+            for key in RECORDS {
+                assert_eq!(meta.annotation(key), Some("{}"), "{keys} {key}");
+            }
+            assert!(meta.annotations.len() > RECORDS.len(), "{keys}");
         }
         let meta = read([(own(0), "x".repeat(40_000))].into());
         assert_eq!(meta.annotation(&own(0)).map(str::len), Some(32_769));

@@ -342,8 +342,9 @@ pub fn patch(
             continue;
         }
         if kind == Kind::Pod {
-            // It is ours only as long as both say the same.
-            patch.expect_annotation(key, marked.metadata().annotation(key));
+            // It is ours only as long as both say the same. What was read of a long text is cut.
+            let found = object["metadata"]["annotations"][key].as_str();
+            patch.expect_annotation(key, found);
         }
         patch.annotate(key, true, None);
     }
@@ -583,6 +584,22 @@ mod tests {
         assert_eq!(left["metadata"]["annotations"][DELETION_COST], Value::Null);
         ours["metadata"]["annotations"] = json!({POD_DELETION_COST: "5"});
         assert!(traces(Kind::Pod, &ours, now).is_clean());
+    }
+
+    /// The harm: a text that is longer than what is read of it kept its Pod from being restored.
+    #[test]
+    fn a_pod_with_a_long_text_is_restored() {
+        let now = Timestamp::UNIX_EPOCH;
+        let long = "-1 ".repeat(20_000);
+        let many = (0..64).map(|number| (format!("evenkeel.dev/a{number:02}"), json!("x")));
+        let mut annotations: Map<String, Value> = many.collect();
+        annotations.insert(DELETION_COST.to_owned(), json!(long));
+        annotations.insert(POD_DELETION_COST.to_owned(), json!("-1"));
+        let mut pod = json!({"metadata": {"name": "p", "uid": "u", "annotations": annotations}});
+        let patch = patch(Kind::Pod, &pod, Extent::All, now).unwrap().unwrap();
+        apply(&mut pod, &patch).expect("a patch of this very object");
+        let left = pod["metadata"]["annotations"].as_object().unwrap();
+        assert_eq!(left.len(), 64, "{:?}", left.keys());
     }
 
     /// An object that Evenkeel wrote its record on.
