@@ -27,8 +27,8 @@ const KEPT: usize = 720;
 /// How long a scrape stands for what comes after it: Prometheus looks back this far.
 const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
 
-/// The steps that a range before the start is sampled at.
-const STEPS: i32 = 24;
+/// A range before the start is sampled each minute, and a long one in so many steps.
+const STEPS: i64 = 24;
 
 /// Namespace and name of a workload.
 type Name = (String, String);
@@ -205,9 +205,11 @@ impl Past {
         let range = SignedDuration::try_from_secs_f64(range).unwrap_or(SignedDuration::MAX);
         let begin = at.saturating_sub(range);
         let known = begin.max(-self.before.length()).min(at);
-        let step = at.saturating_sub(known) / STEPS;
-        let before = (0..=STEPS).map(|number| known.saturating_add(step * number));
-        let before = before.filter(|time| time.is_negative());
+        let span = at.saturating_sub(known);
+        let steps = i32::try_from(span.as_mins().clamp(1, STEPS)).unwrap_or(1);
+        let step = span / steps;
+        let before = (0..=steps).map(|number| known.saturating_add(step * number));
+        let before = before.filter(SignedDuration::is_negative);
         let past = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let scrapes = past.iter().map(|(time, _)| *time);
         let scrapes = scrapes.filter(|time| (begin..=at).contains(time));
