@@ -140,8 +140,7 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
     inventory.unseen.extend(blind);
     if !args.check {
         uninstall::restore_all(&client, &mut inventory, Extent::All, now).await;
-        let is_done = inventory.unseen.is_empty() && inventory.is_restored();
-        release(&client, args, is_done).await;
+        release(&client, args, &inventory).await;
     }
     Ok(Leftovers {
         check: args.check,
@@ -265,18 +264,29 @@ async fn configuration(client: &Client, args: &Args) -> Result<Config, Unlisted>
     config.map_err(|error| blind(error.to_string()))
 }
 
-/// Lets go what waits for all to be taken back, once it is.
-async fn release(client: &Client, args: &Args, is_done: bool) {
-    let why = if is_done {
+/// Removes the finalizers for which the deletion waits, once everything is undone. With `--force` they go although the
+/// API server refuses changes of some objects.
+async fn release(client: &Client, args: &Args, inventory: &Inventory) {
+    let refused: Vec<_> = inventory
+        .refused()
+        .map(|mark| mark.object.to_string())
+        .collect();
+    let is_due = inventory.has_tried_all() && (args.force || refused.is_empty());
+    let why = if is_due {
         let released = uninstall::release(client, &args.cluster.namespace).await;
         released.err().map(|error| error.to_string())
     } else {
         Some("not everything is undone".to_owned())
     };
+    let finalizer = uninstall::FINALIZER;
     if let Some(why) = why {
-        let finalizer = uninstall::FINALIZER;
         output::warn(&format!(
             "the finalizer {finalizer} stays, and kubectl delete waits for it: {why}"
+        ));
+    } else if !refused.is_empty() {
+        output::warn(&format!(
+            "the finalizer {finalizer} is removed, and these objects keep Evenkeel's changes: {}",
+            refused.join(", ")
         ));
     }
 }

@@ -1,5 +1,7 @@
 //! The findings in a cluster, as they are printed.
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 
 use crate::doctor::Unseen;
@@ -27,11 +29,17 @@ impl Inventory {
         self.marks.is_empty() && self.objects.is_empty() && self.unseen.is_empty()
     }
 
-    /// True where no write has failed.
+    /// True if every kind could be listed and no write failed. The API server may have refused some.
     #[must_use]
-    pub fn is_restored(&self) -> bool {
+    pub fn has_tried_all(&self) -> bool {
         let mut outcomes = self.marks.iter().map(|mark| &mark.outcome);
-        outcomes.all(|outcome| !matches!(outcome, Some(Outcome::Failed(_) | Outcome::Refused(_))))
+        let has_failed = outcomes.any(|outcome| matches!(outcome, Some(Outcome::Failed(_))));
+        self.unseen.is_empty() && !has_failed
+    }
+
+    /// The traces on objects that the API server refuses to change.
+    pub fn refused(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().filter(|mark| mark.is_refused())
     }
 }
 
@@ -42,6 +50,20 @@ pub struct Object {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     pub name: String,
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            namespace,
+            name,
+        } = self;
+        match namespace {
+            Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
+            None => write!(f, "{kind} {name}"),
+        }
+    }
 }
 
 /// The traces on one object.
@@ -86,6 +108,46 @@ pub struct Mark {
     /// The outcome, once it was to be taken away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+}
+
+impl Mark {
+    /// An object on which nothing was found.
+    #[cfg(test)]
+    pub(crate) fn of(kind: Kind, namespace: Option<&str>, name: &str) -> Self {
+        let object = Object {
+            kind: kind.as_str().to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        };
+        Self {
+            object,
+            kind,
+            user_bounds: None,
+            bounds_now: None,
+            damaged: None,
+            is_due: true,
+            annotations: Vec::new(),
+            label: None,
+            shut_gate: None,
+            taints: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    /// True if the API server refuses the change of this object.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        matches!(self.outcome, Some(Outcome::Refused(_)))
+    }
+
+    /// The reason why the traces are left.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        match &self.outcome {
+            Some(Outcome::Failed(why) | Outcome::Refused(why)) => why,
+            _ => self.damaged.as_deref().unwrap_or("it has changed"),
+        }
+    }
 }
 
 /// The outcome of taking the traces on one object away.

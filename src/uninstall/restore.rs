@@ -135,7 +135,6 @@ mod tests {
     use axum::http::{Method, Request, Response};
     use serde_json::json;
 
-    use super::super::inventory::Object;
     use super::*;
     use evenkeel_kubernetes::annotations::SCALING_STATUS;
 
@@ -160,23 +159,8 @@ mod tests {
             let answer = Response::builder().status(status).body(Body::from(text));
             Ok::<_, Infallible>(answer.unwrap())
         });
-        let mark = Mark {
-            object: Object {
-                kind: "Deployment".to_owned(),
-                namespace: Some("shop".to_owned()),
-                name: "web".to_owned(),
-            },
-            kind: Kind::Deployment,
-            user_bounds: None,
-            bounds_now: None,
-            damaged: None,
-            is_due: true,
-            annotations: vec![SCALING_STATUS],
-            label: None,
-            shut_gate: None,
-            taints: Vec::new(),
-            outcome: None,
-        };
+        let mut mark = Mark::of(Kind::Deployment, Some("shop"), "web");
+        mark.annotations = vec![SCALING_STATUS];
         let client = Client::new(service, "default");
         restore(&client, &mark, Extent::All, Timestamp::UNIX_EPOCH).await
     }

@@ -177,19 +177,6 @@ fn range(bounds: ObjectBounds) -> String {
     format!("{min} to {}", bounds.max)
 }
 
-/// An object as people name it.
-fn shown(object: &Object) -> String {
-    let Object {
-        kind,
-        namespace,
-        name,
-    } = object;
-    match namespace {
-        Some(namespace) => format!("{kind} {namespace}/{name}"),
-        None => format!("{kind} {name}"),
-    }
-}
-
 impl Report for Leftovers {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let Inventory {
@@ -210,7 +197,7 @@ impl Report for Leftovers {
                 let next = Cell::new(mark.next());
                 let stuck = mark.is_stuck() || mark.damaged.is_some();
                 table.add_row([
-                    Cell::new(shown(&mark.object)),
+                    Cell::new(&mark.object),
                     Cell::new(mark.lines().join("\n")),
                     if stuck { style.bad(next) } else { next },
                 ]);
@@ -220,7 +207,7 @@ impl Report for Leftovers {
         if !objects.is_empty() {
             writeln!(to, "{}", style.emphasis("Objects of the installation:"))?;
             for object in objects {
-                writeln!(to, "  {}", shown(object))?;
+                writeln!(to, "  {object}")?;
             }
             writeln!(to)?;
         }
@@ -231,12 +218,7 @@ impl Report for Leftovers {
             writeln!(to, "Your own annotations, which stay:")?;
         }
         for yours in yours {
-            writeln!(
-                to,
-                "  {}: {}",
-                shown(&yours.object),
-                yours.annotations.join(", ")
-            )?;
+            writeln!(to, "  {}: {}", yours.object, yours.annotations.join(", "))?;
         }
         if !objects.is_empty() {
             writeln!(
