@@ -78,7 +78,9 @@ pub(crate) async fn serve(
     let provider = provider::new(&parts);
     listeners::plaintext_grpc(&parts, provider.as_ref(), &drain, &mut tasks)?;
     let certificates = background::start(&parts, &background, &mut tasks)?;
-    let removal = tokio::spawn(Removal::new(&parts).run(background.clone()));
+    let removal = Removal::new(&parts);
+    let reinstalled = removal.reinstalled();
+    let removal = tokio::spawn(removal.run(background.clone()));
     let ends = Ends {
         drain: &drain,
         background: &background,
@@ -91,6 +93,9 @@ pub(crate) async fn serve(
             Ok(())
         }
         error = failure(&mut tasks) => Err(error),
+        () = reinstalled.cancelled() => Err(anyhow::anyhow!(
+            "the installation is no longer being deleted: this replica restarts to write again"
+        )),
     };
     // What runs in the background gives the lease back before the process ends.
     background.cancel();

@@ -7,12 +7,14 @@
 use std::time::Duration;
 
 use kube::Client;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::Parts;
 use crate::cluster::ClusterState;
 use crate::controller::WriteSwitch;
-use crate::uninstall::{self, Extent, Mark, Object, OnPods, Outcome};
+use crate::uninstall::{self, Extent, Inventory, Mark, OnPods, Outcome, ReleaseError};
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
 /// The pause between two looks.
@@ -22,11 +24,16 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// The pause in which the garbage collector has seen what was written on the rights. Two are needed, and the token is
 /// believed for one minute in all.
 const PAUSE: Duration = Duration::from_secs(3);
-/// The pause before what could not be taken back is tried again.
+/// The time for which the API server believes the token of a deleted ServiceAccount.
+const TOKEN: Duration = Duration::from_mins(1);
+/// The pause before the next attempt while the token is believed.
 const AGAIN: Duration = Duration::from_secs(2);
-/// The attempts after which the objects are left as they are that the API server refuses to change, where all others are
-/// taken back: whoever may write one of them could keep the installation for ever.
-const ATTEMPTS: u32 = 5;
+/// The pause before the next attempt after that.
+const LATER: Duration = Duration::from_secs(30);
+/// The time after the first refusal for which refused changes are tried again. Time remains to release the rights.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The most objects of one namespace that are left although the API server accepted no change of their kind.
+const FEW: usize = 3;
 /// The most objects that one message names.
 const NAMED: usize = 20;
 
@@ -38,6 +45,7 @@ pub(super) struct Removal {
     kinds: Vec<ScaledKind>,
     on_pods: OnPods,
     switch: WriteSwitch,
+    reinstalled: CancellationToken,
 }
 
 impl Removal {
@@ -49,7 +57,13 @@ impl Removal {
             kinds: parts.config.kinds.clone(),
             on_pods: OnPods::of(&parts.config),
             switch: parts.switch.clone(),
+            reinstalled: CancellationToken::new(),
         }
+    }
+
+    /// Cancelled if the installation is no longer being deleted after this replica stopped to write.
+    pub(super) fn reinstalled(&self) -> CancellationToken {
+        self.reinstalled.clone()
     }
 
     /// Looks until `cancel`, and a last time then: a Pod that is told to end may end with the installation.
@@ -57,7 +71,7 @@ impl Removal {
         let mut looks = tokio::time::interval(LOOK);
         loop {
             let is_last = cancel.run_until_cancelled(looks.tick()).await.is_none();
-            if self.is_awaited().await {
+            if self.is_awaited().await == Some(true) {
                 return self.take_back().await;
             }
             if is_last {
@@ -66,86 +80,133 @@ impl Removal {
         }
     }
 
-    /// False, too, where nobody tells.
-    async fn is_awaited(&self) -> bool {
-        let asked = uninstall::is_awaited(&self.client);
-        matches!(tokio::time::timeout(LIMIT, asked).await, Ok(Ok(true)))
+    /// `None` if the API server does not answer.
+    async fn is_awaited(&self) -> Option<bool> {
+        let asked = uninstall::is_awaited(&self.client, &self.namespace);
+        tokio::time::timeout(LIMIT, asked).await.ok()?.ok()
     }
 
     async fn take_back(&self) {
         tracing::warn!(
             "the installation is being deleted: Evenkeel's writes on other objects are undone"
         );
+        let begun = Instant::now();
         self.switch.retire();
         // After that the other replicas have seen it too, and write nothing any more.
         tokio::time::sleep(LOOK + LIMIT).await;
-        let mut refusals = 0;
-        while let Err(left) = self.attempt(refusals + 1 >= ATTEMPTS).await {
-            refusals = match left {
-                Left::Refused(_) => refusals + 1,
-                Left::Failed(_) => 0,
-            };
+        let mut progress = UndoProgress::default();
+        while let Err(left) = self.attempt(&mut progress).await {
+            let is_kept = matches!(left, Left::Rights(ReleaseError::NotDeleted { .. }));
+            if is_kept && self.is_awaited().await == Some(false) {
+                return self.reinstalled.cancel();
+            }
             tracing::error!(%left, "the deletion waits until this is undone");
-            tokio::time::sleep(AGAIN).await;
+            let is_believed = begun.elapsed() < TOKEN;
+            tokio::time::sleep(if is_believed { AGAIN } else { LATER }).await;
         }
         tracing::info!("everything possible is undone, and the installation can be deleted");
     }
 
-    /// Takes back what is there, and lets the rights go once nothing is left. The last attempt leaves what is refused.
-    async fn attempt(&self, is_last: bool) -> Result<(), Left> {
+    /// Takes back what is there, and lets the rights go once nothing is left, or only single objects that the API
+    /// server refuses to change.
+    async fn attempt(&self, progress: &mut UndoProgress) -> Result<(), Left> {
         let now = self.cluster.now();
-        let mut found = uninstall::marks(&self.client, &self.kinds, self.on_pods, now).await;
-        uninstall::restore_all(&self.client, &mut found, Extent::All, now).await;
-        if let Some(unlisted) = found.unseen.first() {
-            let why = format!("{}: {}", unlisted.what, unlisted.why);
-            return Err(Left::Failed(why));
+        if !progress.has_listed {
+            progress.found = uninstall::marks(&self.client, &self.kinds, self.on_pods, now).await;
         }
-        let (mut refused, mut as_they_are) = (None, Vec::new());
-        for mark in &found.marks {
-            let why = match &mark.outcome {
-                Some(Outcome::Failed(error)) => return Err(Left::Failed(named(mark, error))),
-                Some(Outcome::Refused(error)) => {
-                    refused.get_or_insert_with(|| named(mark, error));
-                    error
-                }
-                Some(Outcome::LeftAlone) => mark.damaged.as_deref().unwrap_or("it has changed"),
-                _ => continue,
-            };
-            as_they_are.push(named(mark, why));
+        uninstall::restore_all(&self.client, &mut progress.found, Extent::All, now).await;
+        progress.settle()?;
+        let released = uninstall::release_own_rights(&self.client, &self.namespace, PAUSE).await;
+        released.map_err(Left::Rights)
+    }
+}
+
+/// What is left to take back after some attempts.
+#[derive(Default)]
+struct UndoProgress {
+    /// True if every kind could be listed. From then on only the objects that are left are tried again.
+    has_listed: bool,
+    found: Inventory,
+    /// The kinds of which the API server accepted a change.
+    accepted: Vec<Kind>,
+    /// The time of the first refusal.
+    refused: Option<Instant>,
+}
+
+impl UndoProgress {
+    /// Notes the outcomes of an attempt, and names the objects that are left as they are.
+    ///
+    /// # Errors
+    /// Another attempt may take more back.
+    fn settle(&mut self) -> Result<(), Left> {
+        let Self {
+            has_listed,
+            found,
+            accepted,
+            refused,
+        } = self;
+        let marks = found.marks.iter();
+        let restored = marks.filter(|mark| mark.outcome == Some(Outcome::Restored));
+        accepted.extend(restored.map(|mark| mark.kind));
+        let marks = &mut found.marks;
+        marks.retain(|mark| !matches!(mark.outcome, Some(Outcome::Restored | Outcome::Gone)));
+        *has_listed = found.unseen.is_empty();
+        let mut failures = found.marks.iter().filter_map(|mark| match &mark.outcome {
+            Some(Outcome::Failed(error)) => Some(named(mark, error)),
+            _ => None,
+        });
+        let unlisted = found.unseen.first();
+        let unlisted = unlisted.map(|unlisted| format!("{}: {}", unlisted.what, unlisted.why));
+        let failure = unlisted.or_else(|| failures.next());
+        let marks = found.marks.iter();
+        let refusals: Vec<_> = marks.filter(|mark| mark.is_refused()).collect();
+        if let Some(first) = refusals.first() {
+            let since = *refused.get_or_insert_with(Instant::now);
+            let is_over = since.elapsed() >= PATIENCE && may_be_left(&refusals, accepted);
+            if failure.is_none() && !is_over {
+                return Err(Left::Objects(named(first, first.why())));
+            }
         }
-        if let Some(first) = refused.filter(|_| !is_last) {
-            return Err(Left::Refused(first));
+        if let Some(failure) = failure {
+            return Err(Left::Objects(failure));
         }
-        if !as_they_are.is_empty() {
-            let count = as_they_are.len();
-            as_they_are.truncate(NAMED);
-            let objects = as_they_are.join("; ");
+        let left = std::mem::take(&mut found.marks);
+        let names: Vec<_> = left.iter().map(|mark| named(mark, mark.why())).collect();
+        for some in names.chunks(NAMED) {
+            let (count, objects) = (names.len(), some.join("; "));
             tracing::error!(count, objects, "objects are left as they are");
         }
-        let released = uninstall::release_own_rights(&self.client, &self.namespace, PAUSE).await;
-        released.map_err(|error| Left::Failed(error.to_string()))
+        Ok(())
     }
+}
+
+/// True if the refusals are about single objects, which a tenant can bring about. If no change of a kind was accepted, a
+/// policy may deny them all for a while, and only a few objects of one namespace are left.
+fn may_be_left(refusals: &[&Mark], accepted: &[Kind]) -> bool {
+    let unproven = refusals.iter().map(|mark| (mark.kind, &mark.object));
+    let unproven = unproven.filter(|(kind, _)| !accepted.contains(kind));
+    let places: Vec<_> = unproven
+        .map(|(_, object)| object.namespace.as_deref())
+        .collect();
+    let is_one = places
+        .iter()
+        .all(|place| place.is_some() && *place == places[0]);
+    places.len() <= FEW && is_one
 }
 
 /// What keeps the installation.
 #[derive(Debug, thiserror::Error)]
 enum Left {
-    /// Only objects that the API server refuses to change; this is the first.
+    /// Objects that are not taken back or not listed; this is the first.
     #[error("{0}")]
-    Refused(String),
-    /// More, which another attempt may take back.
-    #[error("{0}")]
-    Failed(String),
+    Objects(String),
+    /// The rights, which are still held.
+    #[error(transparent)]
+    Rights(ReleaseError),
 }
 
 fn named(mark: &Mark, why: &str) -> String {
-    let Object {
-        kind,
-        namespace,
-        name,
-    } = &mark.object;
-    let place = namespace.as_deref().unwrap_or_default();
-    format!("{kind} {place}/{name}: {why}")
+    format!("{}: {why}", mark.object)
 }
 
 #[cfg(test)]
@@ -169,9 +230,20 @@ mod tests {
     struct Server {
         status: Arc<AtomicU16>,
         patches: Arc<AtomicU32>,
+        /// Of Deployments.
+        lists: Arc<AtomicU32>,
+        /// More Deployments of this kind.
+        more: usize,
     }
 
     impl Server {
+        fn with_objects(count: usize) -> Self {
+            Self {
+                more: count - 1,
+                ..Self::default()
+            }
+        }
+
         fn answer(&self, method: &Method, path: &str) -> (u16, Value) {
             let status = self.status.load(Ordering::Relaxed);
             let web = json!({"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7",
@@ -189,7 +261,10 @@ mod tests {
                 |items: &[Value]| json!({"metadata": {"resourceVersion": "7"}, "items": items});
             match path.rsplit('/').next() {
                 Some("web") => (200, web),
-                Some("deployments") => (200, list(&[web])),
+                Some("deployments") => {
+                    self.lists.fetch_add(1, Ordering::Relaxed);
+                    (200, list(&vec![web; self.more + 1]))
+                }
                 // The rights are gone.
                 Some("evenkeel-clean-up" | "evenkeel") => (404, failure(404)),
                 _ => (200, list(&[])),
@@ -218,17 +293,22 @@ mod tests {
                 kinds: Vec::new(),
                 on_pods: OnPods::ALL,
                 switch: WriteSwitch::new(Writes::Enabled),
+                reinstalled: CancellationToken::new(),
             }
         }
     }
 
-    /// The harm: whoever may write one object of a namespace kept `kubectl delete -k` waiting for ever.
+    /// The harm: a tenant who may write one object kept `kubectl delete -k` waiting for ever. Later, attempts that each
+    /// listed the cluster outlasted the token.
     #[tokio::test(start_paused = true)]
     async fn one_object_that_may_not_be_changed_keeps_no_installation() {
         let server = Server::default();
         server.status.store(422, Ordering::Relaxed);
+        let begun = Instant::now();
         server.removal().take_back().await;
-        assert_eq!(server.patches.load(Ordering::Relaxed), ATTEMPTS);
+        assert!(begun.elapsed() < TOKEN, "{:?}", begun.elapsed());
+        assert!(server.patches.load(Ordering::Relaxed) > 1);
+        assert_eq!(server.lists.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -242,5 +322,45 @@ mod tests {
         assert!(ended.is_err(), "it waits");
         server.status.store(200, Ordering::Relaxed);
         removed.await;
+    }
+
+    /// The harm: after seconds of a change freeze the rights were given up, and all floors stayed.
+    #[tokio::test(start_paused = true)]
+    async fn a_policy_that_denies_all_changes_is_waited_for() {
+        let server = Server::with_objects(30);
+        server.status.store(403, Ordering::Relaxed);
+        let removal = server.removal();
+        let mut removed = std::pin::pin!(removal.take_back());
+        let hour = Duration::from_hours(1);
+        let ended = tokio::time::timeout(hour, removed.as_mut()).await;
+        assert!(ended.is_err(), "it waits");
+        server.status.store(200, Ordering::Relaxed);
+        removed.await;
+    }
+
+    #[test]
+    fn objects_are_left_if_others_of_their_kind_were_changed_or_they_are_few_in_one_namespace() {
+        let mark = |kind: Kind, namespace: &str| Mark::of(kind, Some(namespace), "web");
+        let (hpa, web) = (Kind::HorizontalPodAutoscaler, Kind::Deployment);
+        for (refused, accepted, is_left) in [
+            (vec![(hpa, "a"); 30], vec![hpa], true),
+            (vec![(hpa, "a"); 30], vec![web], false),
+            (vec![(hpa, "a"), (web, "a")], vec![], true),
+            (vec![(hpa, "a"), (web, "b")], vec![], false),
+            (vec![(hpa, "a"), (web, "b")], vec![web], true),
+        ] {
+            let marks: Vec<_> = refused
+                .iter()
+                .map(|&(kind, place)| mark(kind, place))
+                .collect();
+            let marks: Vec<_> = marks.iter().collect();
+            assert_eq!(
+                may_be_left(&marks, &accepted),
+                is_left,
+                "{refused:?} {accepted:?}"
+            );
+        }
+        let node = Mark::of(Kind::Node, None, "a");
+        assert!(!may_be_left(&[&node], &[]), "it is no tenant's");
     }
 }

@@ -49,16 +49,20 @@ pub enum ReleaseError {
     Unsettled,
 }
 
-/// True where the installation is being deleted, and waits for what Evenkeel wrote to be taken back.
+/// True if the installation is being deleted, and waits until Evenkeel has undone its changes.
 ///
 /// # Errors
 /// It cannot be read.
-pub async fn is_awaited(client: &Client) -> kube::Result<bool> {
-    let binding = Kind::ClusterRoleBinding.api_resource();
-    let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &binding);
-    let found = bindings.get_opt(RIGHTS).await?;
-    // It waits for our finalizer, or for the account that another replica could not let go any more.
-    Ok(found.is_some_and(|found| found.metadata.deletion_timestamp.is_some()))
+pub async fn is_awaited(client: &Client, namespace: &str) -> kube::Result<bool> {
+    let bindings = Api::all_with(client.clone(), &Kind::ClusterRoleBinding.api_resource());
+    let binding = HeldObject::look(Kind::ClusterRoleBinding, RIGHTS, bindings).await?;
+    if !binding.is_deleted() {
+        return Ok(false);
+    }
+    let account = look_at_account(client, namespace).await?;
+    // The binding waits for our finalizer, or for an account whose replica died before its last request. If the account
+    // was made anew, the installation was too, and the binding waits for the garbage collector alone.
+    Ok(account.seen.is_none() || account.is_deleted())
 }
 
 /// Takes the finalizer away in the name of an administrator, whose rights do not hang on it.
@@ -134,13 +138,17 @@ async fn look(client: &Client, namespace: &str) -> kube::Result<[HeldObject; 3]>
         let api = Api::all_with(client.clone(), &kind.api_resource());
         HeldObject::look(kind, RIGHTS, api)
     };
-    let kind = Kind::ServiceAccount;
-    let accounts = Api::namespaced_with(client.clone(), namespace, &kind.api_resource());
     Ok([
         rights(Kind::ClusterRole).await?,
         rights(Kind::ClusterRoleBinding).await?,
-        HeldObject::look(kind, ACCOUNT, accounts).await?,
+        look_at_account(client, namespace).await?,
     ])
+}
+
+async fn look_at_account(client: &Client, namespace: &str) -> kube::Result<HeldObject> {
+    let kind = Kind::ServiceAccount;
+    let accounts = Api::namespaced_with(client.clone(), namespace, &kind.api_resource());
+    HeldObject::look(kind, ACCOUNT, accounts).await
 }
 
 /// Takes the finalizer from one object after the other, from the account last. False where one has changed.

@@ -173,7 +173,7 @@ fn a_replica_goes_on_where_another_one_died() {
             );
             assert_eq!(mortal.writes().await, named(&WRITES[..life]));
             assert!(
-                evenkeel::uninstall::is_awaited(client).await.unwrap(),
+                evenkeel::uninstall::is_awaited(client, OWN).await.unwrap(),
                 "{life}"
             );
             let second = Arc::default();
@@ -257,6 +257,20 @@ fn what_is_not_deleted_is_let_go_by_an_administrator_alone() {
         }
         delete(client).await;
         all_gone(client).await;
+    });
+}
+
+/// The harm: after an installation in this window a new replica undid everything, and could release nothing.
+#[test]
+fn a_new_installation_is_not_undone_while_the_old_binding_goes() {
+    with_settings(settings(), async |_, client| {
+        plant(client).await;
+        for (path, is_awaited) in [(BINDING, false), (ACCOUNT, true)] {
+            let (status, answer) = ask(client, "DELETE", path, &Value::Null).await;
+            assert_eq!(status, 200, "{answer}");
+            let awaited = evenkeel::uninstall::is_awaited(client, OWN).await;
+            assert_eq!(awaited.unwrap(), is_awaited, "{path}");
+        }
     });
 }
 
