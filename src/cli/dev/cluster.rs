@@ -80,7 +80,7 @@ pub struct Wiring {
 pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// The parts that faults break, beside the API server and nodes.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Breakable {
     behaviour: Behaviour,
     gate: Gate,
@@ -120,7 +120,7 @@ impl Cluster {
         let timeline = Timeline::new(clock);
         let machines = options.machines(controllers::sync(clock));
         let readings = ResourceReadings::new(machines.clone(), timeline.clone());
-        let behaviour = Behaviour::default();
+        let Breakable { behaviour, gate } = Breakable::default();
         let adapter = Adapter::new(machines.clone(), timeline.clone(), behaviour.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
@@ -138,7 +138,6 @@ impl Cluster {
         install::prepare(&client, &options, clock.now()).await?;
         scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
-        let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let (prometheus, backend) = options.metrics(&machines, &timeline, &behaviour).await?;
         tasks.spawn(backend);

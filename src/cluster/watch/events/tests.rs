@@ -209,6 +209,20 @@ impl Server {
     fn lists(&self) -> usize {
         self.0.lock().unwrap().lists
     }
+
+    /// Puts or removes maps, and lets the answer to a watch have a fault.
+    fn disturb(&self, changes: Vec<(bool, u8)>, fault: u8) {
+        let mut store = self.0.lock().unwrap();
+        for (puts, name) in changes {
+            let name = format!("m{name}");
+            if puts {
+                store.put(&name);
+            } else {
+                store.remove(&name);
+            }
+        }
+        store.script.push_back(Answer::Faulty(fault));
+    }
 }
 
 fn text(text: impl Into<String>) -> Part {
@@ -219,72 +233,38 @@ fn text(text: impl Into<String>) -> Part {
 #[tokio::test(start_paused = true)]
 async fn each_interruption_is_followed_by_the_right_request() {
     let changed = || text(event("MODIFIED", &map("a", 5)));
-    let unversioned = json!({"metadata": {"name": "a"}});
-    let later = Part::Pause(5);
+    let marked = |version| text(event("BOOKMARK", &bookmark(version)));
+    let error = |code| text(event("ERROR", &status(code)));
+    let unversioned = text(event("MODIFIED", &json!({"metadata": {"name": "a"}})));
+    let unknown = text(event("PATCHED", &map("a", 5)));
+    let bare = text(format!("{}\n", status(410)));
+    let cut = || text(r#"{"type":"MODIFIED","object":{"meta"#);
+    let later = || Part::Pause(5);
     for (what, answer, next, lists) in [
-        ("ended", vec![changed(), later.clone()], "5", 1),
+        ("ended", vec![changed(), later()], "5", 1),
         ("ended at once", vec![], "1", 1),
         ("broken", vec![changed(), Part::Break], "5", 1),
-        (
-            "cut within a line",
-            vec![text(r#"{"type":"MODIFIED","object":{"meta"#)],
-            "1",
-            1,
-        ),
+        ("cut within a line", vec![cut()], "1", 1),
         (
             "broken within a line",
-            vec![changed(), text(r#"{"type":"MODIFIED","obj"#), Part::Break],
+            vec![changed(), cut(), Part::Break],
             "5",
             1,
         ),
         ("silent", vec![changed(), Part::Hang], "5", 1),
-        (
-            "bookmark",
-            vec![text(event("BOOKMARK", &bookmark("9"))), later.clone()],
-            "9",
-            1,
-        ),
+        ("bookmark", vec![marked("9"), later()], "9", 1),
         (
             "bookmark without a version",
-            vec![
-                changed(),
-                text(event("BOOKMARK", &bookmark(""))),
-                later.clone(),
-            ],
+            vec![changed(), marked(""), later()],
             "5",
             1,
         ),
-        (
-            "without a version",
-            vec![text(event("MODIFIED", &unversioned)), later.clone()],
-            "1",
-            2,
-        ),
-        (
-            "gone",
-            vec![changed(), text(event("ERROR", &status(410))), later.clone()],
-            "1",
-            2,
-        ),
-        (
-            "a fault",
-            vec![changed(), text(event("ERROR", &status(500))), later.clone()],
-            "1",
-            2,
-        ),
-        (
-            "a bare status",
-            vec![text(format!("{}\n", status(410))), later.clone()],
-            "1",
-            2,
-        ),
-        ("no event", vec![text("<html>\n"), later.clone()], "1", 2),
-        (
-            "an unknown event",
-            vec![text(event("PATCHED", &map("a", 5))), later],
-            "1",
-            2,
-        ),
+        ("without a version", vec![unversioned, later()], "1", 2),
+        ("gone", vec![changed(), error(410), later()], "1", 2),
+        ("a fault", vec![changed(), error(500), later()], "1", 2),
+        ("a bare status", vec![bare, later()], "1", 2),
+        ("no event", vec![text("<html>\n"), later()], "1", 2),
+        ("an unknown event", vec![unknown, later()], "1", 2),
     ] {
         let server = Server::scripted([Answer::Parts(answer)]);
         server.follow(95).await;
@@ -375,13 +355,7 @@ proptest! {
         let (seen, _) = runtime.unwrap().block_on(async {
             let disturbing = async {
                 for (changes, fault) in course {
-                    let mut store = server.0.lock().unwrap();
-                    for (puts, name) in changes {
-                        let name = format!("m{name}");
-                        if puts { store.put(&name) } else { store.remove(&name) }
-                    }
-                    store.script.push_back(Answer::Faulty(fault));
-                    drop(store);
+                    server.disturb(changes, fault);
                     tokio::time::sleep(Duration::from_secs(20)).await;
                 }
             };
