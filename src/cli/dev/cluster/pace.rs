@@ -26,7 +26,7 @@ pub(super) async fn keep(asked: f64, timeline: Timeline, events: Events) {
         let late = lateness().await;
         let unanswered = calls.unanswered();
         if let Some(kept) = governor.take(LagSample { late, unanswered }) {
-            timeline.clock().set_speed(kept, clock::now());
+            timeline.clock().set_speed(kept);
             events.tell(timeline.elapsed(), Event::Pace { asked, kept });
         }
     }
