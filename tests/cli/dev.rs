@@ -221,7 +221,7 @@ fn yaml_is_a_document_an_event_and_traces_stand_beside_their_scenario() {
     let flat = folder.path().join("flat.csv");
     std::fs::write(flat, "0,1\n60,1\n").expect("it can be written");
     // Nobody asks before there is somebody to answer, which takes longer on a busy machine.
-    let offered = ["5s", "20s", "80s"].into_iter().map(|duration| {
+    let offered = ["5s", "20s", "80s", "240s"].into_iter().map(|duration| {
         let call = SHORT.map(|word| if word == SHORT[2] { duration } else { word });
         let call = [&call[..], &["--scenario", scenario, "-o", "yaml"]].concat();
         let documents = yaml_documents(&call);
