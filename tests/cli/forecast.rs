@@ -203,6 +203,10 @@ fn what_is_wrong_with_a_call_or_a_file_is_named() {
     ] {
         plot(arguments, input).is_refused(2, parts);
     }
+}
+
+#[test]
+fn a_file_and_arguments_that_are_missing_are_named() {
     let missing = [
         "forecast",
         "plot",
