@@ -570,13 +570,13 @@ async fn what_is_no_question_is_refused_and_the_past_is_not_made_up() {
             404,
             "no Pods of the Deployment api",
         ),
-        (format!("{base}/pod-resource?{pod}&watch=true"), 405, "got"),
+        (format!("{base}/pod-resource?{pod}&watch=true"), 405, "get only"),
     ] {
         assert_status(&stage.ask(TENANT, &path).await, code, says);
     }
     let posted =
         Request::post(format!("{base}/pod-resource?{pod}")).header("X-Remote-User", TENANT);
-    assert_status(&stage.send(true, posted).await, 405, "got");
+    assert_status(&stage.send(true, posted).await, 405, "get only");
 }
 
 #[tokio::test]

@@ -458,7 +458,7 @@ fn a_profile_of_somebody_else_and_the_autoscaler_refuse_each_other() {
         eventually("so does the profile", async || {
             let status = get(world.client, &path).await["status"].clone();
             let message = condition(&status, "Applied")["message"].to_string();
-            let named = message.contains("IntelligentHorizontalPodAutoscaler web scales");
+            let named = message.contains("IntelligentHorizontalPodAutoscaler web also scales");
             holds(named, || status.to_string())
         })
         .await;
