@@ -570,7 +570,11 @@ async fn what_is_no_question_is_refused_and_the_past_is_not_made_up() {
             404,
             "no Pods of the Deployment api",
         ),
-        (format!("{base}/pod-resource?{pod}&watch=true"), 405, "get only"),
+        (
+            format!("{base}/pod-resource?{pod}&watch=true"),
+            405,
+            "get only",
+        ),
     ] {
         assert_status(&stage.ask(TENANT, &path).await, code, says);
     }
