@@ -90,7 +90,7 @@ impl Removal {
         tracing::warn!(
             "the installation is being deleted: Evenkeel's writes on other objects are undone"
         );
-        let begun = Instant::now();
+        let begun = evenkeel_clock::runtime();
         self.switch.retire();
         // After that the other replicas have seen it too, and write nothing any more.
         tokio::time::sleep(LOOK + LIMIT).await;
@@ -161,7 +161,7 @@ impl UndoProgress {
         let marks = found.marks.iter();
         let refusals: Vec<_> = marks.filter(|mark| mark.is_refused()).collect();
         if let Some(first) = refusals.first() {
-            let since = *refused.get_or_insert_with(Instant::now);
+            let since = *refused.get_or_insert_with(evenkeel_clock::runtime);
             let is_over = since.elapsed() >= PATIENCE && may_be_left(&refusals, accepted);
             if failure.is_none() && !is_over {
                 return Err(Left::Objects(named(first, first.why())));
@@ -304,7 +304,7 @@ mod tests {
     async fn one_object_that_may_not_be_changed_keeps_no_installation() {
         let server = Server::default();
         server.status.store(422, Ordering::Relaxed);
-        let begun = Instant::now();
+        let begun = evenkeel_clock::runtime();
         server.removal().take_back().await;
         assert!(begun.elapsed() < TOKEN, "{:?}", begun.elapsed());
         assert!(server.patches.load(Ordering::Relaxed) > 1);

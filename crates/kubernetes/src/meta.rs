@@ -213,8 +213,8 @@ const MOST_BYTES: usize = 64 * 1024;
 /// The longest value that is kept, by a byte longer than the longest that any reader takes.
 const LONGEST_VALUE: usize = 32 * 1024 + 1;
 
-/// The records of what Evenkeel changed. They are kept beyond [`MOST_KEYS`] and [`MOST_BYTES`]: without a record,
-/// Evenkeel does not undo the change.
+/// The records of what Evenkeel changed. They are kept whole, beyond [`MOST_KEYS`] and [`MOST_BYTES`]: without a record,
+/// Evenkeel does not undo the change, and a write that replaces one tests all of its text.
 const RECORDS: [&str; 4] = [
     annotations::BOUNDS,
     annotations::RESIZED,
@@ -251,12 +251,13 @@ impl<'de> Visitor<'de> for RelevantVisitor {
             let Some(mut value) = map.next_value::<Option<String>>()? else {
                 continue;
             };
-            if value.len() > LONGEST_VALUE {
+            let is_record = RECORDS.contains(&key.as_str());
+            if value.len() > LONGEST_VALUE && !is_record {
                 value.truncate(value.floor_char_boundary(LONGEST_VALUE));
                 value.shrink_to_fit();
             }
             let is_room = kept.len() < MOST_KEYS && bytes + value.len() <= MOST_BYTES;
-            if is_room || RECORDS.contains(&key.as_str()) {
+            if is_room || is_record {
                 bytes += value.len();
                 kept.insert(key, value);
             }

@@ -171,7 +171,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
             portrayed: None,
         };
         let (decision, next) = decide(&policy, state, &input);
-        outcome.by_forecast += usize::from(decision.reason.starts_with("forecast"));
+        outcome.by_forecast += usize::from(decision.reason.contains(": forecast "));
         outcome.by_threshold += usize::from(decision.reason.contains("d-hpa"));
         state = next;
         current = decision.replicas;

@@ -94,7 +94,7 @@ mod tests {
             json!({
                 "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
                 "code": 404, "reason": "NotFound",
-                "message": "there is no metric \"queue\"; served is evenkeel-expected-load",
+                "message": "there is no metric \"queue\"; accepted: evenkeel-expected-load",
             })
         );
     }

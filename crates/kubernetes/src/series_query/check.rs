@@ -444,7 +444,7 @@ mod tests {
         (
             QueryKind::PodResource,
             &[("name", "a"), CPU, ("container", "app")],
-            "takes no container",
+            "does not accept container",
         ),
         (
             QueryKind::ContainerResource,

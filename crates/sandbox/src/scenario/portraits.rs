@@ -287,7 +287,7 @@ workloads:
             ),
             (
                 provider(&dynamic("portraitType: Burst, externalGeneratorName: ours")),
-                &["portraitProviders[0].dynamic", "Burst", "nobody else"],
+                &["portraitProviders[0].dynamic", "Burst", "no other generator"],
             ),
             (
                 provider(&dynamic("portraitType: Reactive, metrics: [{}]")),

@@ -295,7 +295,7 @@ fn a_forecast_is_of_the_metrics_that_are_reacted_to() {
     assert!(of(30).is_ok());
     let error = of(50).unwrap_err();
     assert!(
-        error.starts_with("spec.portraitProviders[4].dynamic.metrics: are others"),
+        error.starts_with("spec.portraitProviders[4].dynamic.metrics: differ from those"),
         "{error}"
     );
 }

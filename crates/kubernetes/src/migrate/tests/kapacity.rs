@@ -155,7 +155,7 @@ fn settings_that_are_fixed_here_are_told_where_they_differ() {
     assert!(
         has_note(
             &other,
-            "kubeHPA.syncPeriod of \"30s\" is left out: it is 15s"
+            "kubeHPA.syncPeriod \"30s\" is left out: it is 15s"
         ),
         "{:?}",
         other.notes

@@ -89,7 +89,7 @@ fn what_is_no_schedule_is_refused_with_what_is_accepted() {
         ("60 8 * * *", "Schedule", "five fields"),
         ("0 8 * * MOONDAY", "Schedule", "five fields"),
         ("@every 5m", "Schedule", "five fields"),
-        ("0 0 30 2 *", "Schedule", "never comes"),
+        ("0 0 30 2 *", "Schedule", "never runs"),
         ("CRON_TZ=Mars/Olympus 0 8 * * *", "TimeZone", "IANA"),
         ("CRON_TZ=Asia/Shanghai", "Schedule", "five fields"),
     ] {
