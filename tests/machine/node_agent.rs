@@ -291,7 +291,10 @@ fn what_is_not_accepted_is_told_and_what_is_measured_is_shown() {
         tree.pod(&closed);
         let agent = world.start();
         let note = world.told("web", "DiskIoLimitTooLow").await;
-        assert!(note.contains("1KiB/s is below agent.leastLimit, which is 1MiB/s"), "{note}");
+        assert!(
+            note.contains("1KiB/s is below agent.leastLimit, which is 1MiB/s"),
+            "{note}"
+        );
         assert_eq!(tree.io_max(&web), "");
         world
             .shows(r#"evenkeel_disk_io_unlimited_pods{reason="DiskIoLimitTooLow"} 1"#)

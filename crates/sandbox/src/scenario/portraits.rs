@@ -287,7 +287,11 @@ workloads:
             ),
             (
                 provider(&dynamic("portraitType: Burst, externalGeneratorName: ours")),
-                &["portraitProviders[0].dynamic", "Burst", "no other generator"],
+                &[
+                    "portraitProviders[0].dynamic",
+                    "Burst",
+                    "no other generator",
+                ],
             ),
             (
                 provider(&dynamic("portraitType: Reactive, metrics: [{}]")),

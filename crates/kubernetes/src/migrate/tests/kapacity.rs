@@ -153,10 +153,7 @@ fn settings_that_are_fixed_here_are_told_where_they_differ() {
     );
     let other = with(json!({"syncPeriod": "30s"}));
     assert!(
-        has_note(
-            &other,
-            "kubeHPA.syncPeriod \"30s\" is left out: it is 15s"
-        ),
+        has_note(&other, "kubeHPA.syncPeriod \"30s\" is left out: it is 15s"),
         "{:?}",
         other.notes
     );
