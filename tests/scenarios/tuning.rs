@@ -403,7 +403,10 @@ async fn hold_records(plane: &ControlPlane, node: &str) {
     for part in [None, Some("status")] {
         let refused = patched(&tenant, FORGED, part, &text_of("{}")).await;
         let refused = refused.expect_err("a forged record").to_string();
-        assert!(refused.contains("only users who may resize"), "{part:?} {refused}");
+        assert!(
+            refused.contains("only users who may resize"),
+            "{part:?} {refused}"
+        );
     }
     let pods: Api<ListedPod> = Api::namespaced(tenant.clone(), FORGED);
     let made = |name: &str| -> ListedPod {
