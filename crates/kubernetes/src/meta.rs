@@ -214,7 +214,7 @@ const MOST_BYTES: usize = 64 * 1024;
 const LONGEST_VALUE: usize = 32 * 1024 + 1;
 
 /// The records of what Evenkeel changed. They are kept whole, beyond [`MOST_KEYS`] and [`MOST_BYTES`]: without a record,
-/// Evenkeel does not undo the change, and a write that replaces one tests all of its text.
+/// Evenkeel does not undo the change, and a write that replaces one tests all of its text. They take no room from others.
 const RECORDS: [&str; 4] = [
     annotations::BOUNDS,
     annotations::RESIZED,
@@ -257,7 +257,9 @@ impl<'de> Visitor<'de> for RelevantVisitor {
                 value.shrink_to_fit();
             }
             let is_room = kept.len() < MOST_KEYS && bytes + value.len() <= MOST_BYTES;
-            if is_room || is_record {
+            if is_record {
+                kept.insert(key, value);
+            } else if is_room {
                 bytes += value.len();
                 kept.insert(key, value);
             }

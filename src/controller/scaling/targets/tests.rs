@@ -309,7 +309,7 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
     let changed = three.tick(30, &[]);
     assert_eq!(changed.quarantined, 0);
     assert!(
-        reasons(&changed)[1].starts_with("replicas stays 2: no fresh measurement"),
+        reasons(&changed)[1].contains("no fresh measurement"),
         "{changed:?}"
     );
     let again = three.tick(45, &[Step::Begin]);
