@@ -7,7 +7,7 @@ use super::settings::{ConfigArgs, ConnectionArgs};
 
 const EXAMPLES: &str = "\
 Examples:
-  kubectl apply -k deploy/overlays/node-agent                one on every node
+  kubectl apply -k deploy/overlays/node-agent              # one on every node
   evenkeel agent --node worker-1 --kubeconfig ~/.kube/config --config /etc/evenkeel/config.yaml
 
 Limits the disk I/O of Pods with the annotation evenkeel.dev/disk-io-limit, in opted-in

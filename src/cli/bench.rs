@@ -24,9 +24,9 @@ use service::Service;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel bench admission                                   the service's own router, on loopback
+  evenkeel bench admission                                 # the service's own router, on loopback
   evenkeel bench filter --nodes 5000 --rate 300 --duration 30s
-  evenkeel bench admission --rate 20000 --connections 32     more than it can answer: shows throughput
+  evenkeel bench admission --rate 20000 --connections 32   # more than it can answer: shows throughput
   evenkeel bench admission --url https://127.0.0.1:8443 --ca ca.crt --rate 500 -o json
 
 Requests are due at a fixed rate, whether or not earlier ones are answered. A latency counts from

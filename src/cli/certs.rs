@@ -14,14 +14,14 @@ use super::output::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel certs show                                        the ones in the cluster's Secret
+  evenkeel certs show                                      # the ones in the cluster's Secret
   evenkeel certs show -f /etc/kubernetes/evenkeel-scheduler.yaml
-  evenkeel certs rotate                                      new keys, with the old ones trusted for a day
+  evenkeel certs rotate                                    # new keys, with the old ones trusted for a day
+  # kube-scheduler's configuration file
   (umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml)
-                                                             kube-scheduler's configuration file
-  evenkeel certs scheduler-client | kubectl apply -f -       for a second scheduler
+  evenkeel certs scheduler-client | kubectl apply -f -     # for a second scheduler
   evenkeel certs generate --dir ./certificates --ip 127.0.0.1
-  evenkeel certs sign --config /etc/evenkeel/config.yaml     the signer, in a Pod of its own";
+  evenkeel certs sign --config /etc/evenkeel/config.yaml   # the signer, in a Pod of its own";
 
 /// Create, rotate, show and export certificates
 #[derive(Debug, clap::Args)]

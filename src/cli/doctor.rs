@@ -14,10 +14,10 @@ use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel doctor                                      the cluster of KUBECONFIG or ~/.kube/config
+  evenkeel doctor                                    # the cluster of KUBECONFIG or ~/.kube/config
   evenkeel doctor --kubeconfig admin.conf --namespace evenkeel-system
   evenkeel doctor -o json | jq '.findings[] | select(.severity == \"error\")'
-  evenkeel doctor --list                               all checks, without a cluster
+  evenkeel doctor --list                             # all checks, without a cluster
 
 It reads, asks the authorizer about rights, and creates one Pod as a dry run; it changes nothing.
 If you lack a right to read something, the finding names that right. Each finding that is not ok has

@@ -1,9 +1,12 @@
-//! The texts below the options of `--help`, made to flow.
+//! The texts below the options of `--help`: paragraphs flow, and examples can be pasted.
 //!
-//! In the code they stand in lines of their own length, and clap breaks lines at the width of the
-//! terminal: unless they are joined before, a paragraph is broken twice.
+//! In the code they stand in lines of their own length, and clap breaks lines at its own width. So
+//! paragraphs are joined before, and long examples are continued as a shell reads them.
 
 use clap::Command;
+
+/// The longest line of an example, in characters: clap breaks lines at 100.
+const WIDTH: usize = 98;
 
 /// The same command with paragraphs that are broken once, at the width of the terminal.
 pub(super) fn flowing(command: Command) -> Command {
@@ -20,19 +23,70 @@ pub(super) fn flowing(command: Command) -> Command {
     command.mut_subcommands(flowing)
 }
 
-/// The text with the lines of each paragraph joined; lines that are set in stay.
+/// The text with the lines of each paragraph joined; lines that are set in stay. Below `Examples:`
+/// long lines are continued.
 fn joined(text: &str) -> String {
     let mut joined = String::new();
-    let mut open = false;
+    let (mut open, mut examples) = (false, false);
     for line in text.lines() {
         let prose = !line.is_empty() && !line.starts_with(' ');
         if !joined.is_empty() {
             joined.push(if open && prose { ' ' } else { '\n' });
         }
-        joined.push_str(line);
+        if examples {
+            joined.push_str(&continued(line));
+        } else {
+            joined.push_str(line);
+        }
+        examples = line == "Examples:" || examples && !line.is_empty();
         open = prose;
     }
     joined
+}
+
+/// A line of a shell, broken before its options where it is too long. A comment that has no room
+/// stands on a line above.
+fn continued(line: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_owned();
+    }
+    if let Some((command, comment)) = line.split_once("  # ") {
+        return format!("  # {comment}\n{}", continued(command.trim_end()));
+    }
+    let mut lines = vec![String::from(" ")];
+    for part in parts(line.trim_start()) {
+        let last = lines.len() - 1;
+        // Room for the space before the part and for the ` \` behind it.
+        if lines[last].chars().count() + part.chars().count() + 3 > WIDTH {
+            lines.push(format!("    {part}"));
+        } else {
+            lines[last].push(' ');
+            lines[last].push_str(part);
+        }
+    }
+    lines.join(" \\\n")
+}
+
+/// The call, each option with its values, and what stands behind each pipe.
+fn parts(command: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut quote, mut before) = (0, None, ' ');
+    for (at, letter) in command.char_indices() {
+        if before == ' ' && quote.is_none() && ['-', '|'].contains(&letter) {
+            parts.push(command[start..at].trim_end());
+            start = at;
+        }
+        if ['\'', '"'].contains(&letter) {
+            quote = match quote {
+                None => Some(letter),
+                Some(open) if open == letter => None,
+                open => open,
+            };
+        }
+        before = letter;
+    }
+    parts.push(&command[start..]);
+    parts
 }
 
 #[cfg(test)]
@@ -47,5 +101,13 @@ mod tests {
             "Examples:\n  evenkeel one\n  evenkeel two\n\nIt does this. And that.\n\nMore.";
         assert_eq!(joined(text), expected);
         assert_eq!(joined(expected), expected);
+    }
+    #[test]
+    fn long_examples_are_continued_between_words() {
+        let options = ["--option 'one -value'"; 5].join(" ");
+        let text = format!("Examples:\n  evenkeel one {options}   # why\n\nProse.");
+        let broken = "  # why\n  evenkeel one --option 'one -value' --option 'one -value' \
+                      --option 'one -value' \\\n    --option 'one -value' --option 'one -value'";
+        assert_eq!(joined(&text), format!("Examples:\n{broken}\n\nProse."));
     }
 }

@@ -6,10 +6,9 @@ use crate::config::Config;
 
 const EXAMPLES: &str = "\
 Examples:
-  kubectl apply -k deploy/overlays/external-algorithms       with an account of its own
+  kubectl apply -k deploy/overlays/external-algorithms     # with an account of its own
   evenkeel jobs --config /etc/evenkeel/config.yaml
-  evenkeel jobs --kubeconfig ~/.kube/config --namespace evenkeel-system \\
-    --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
+  evenkeel jobs --kubeconfig ~/.kube/config --namespace evenkeel-system --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
 
 Creates the CronJobs of external algorithms from the templates in autoscalers and portraits, and
 writes their results into the status of the portraits. It runs until it is stopped, next to

@@ -11,13 +11,12 @@ use super::output::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel tune recommend --prometheus http://127.0.0.1:9090            every workload of the cluster
-  evenkeel tune recommend -n shop --days 14 -o patches > patches.yaml   patches of their templates
-  evenkeel tune recommend -f deployment.yaml --cpu cpu.csv              without a cluster
-  evenkeel tune compare tests/fixtures/traces/crane_*.csv               Evenkeel, VPA and the thesis's rule
-  evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml \\
-    --step 20s --turn 20s -o curve.svg
-  evenkeel tune revert -n shop                                          put back what was resized";
+  evenkeel tune recommend --prometheus http://127.0.0.1:9090          # every workload of the cluster
+  evenkeel tune recommend -n shop --days 14 -o patches > patches.yaml # patches of their templates
+  evenkeel tune recommend -f deployment.yaml --cpu cpu.csv            # without a cluster
+  evenkeel tune compare tests/fixtures/traces/crane_*.csv             # Evenkeel, VPA and the thesis's rule
+  evenkeel tune compare --scenario examples/scenarios/simulate/thesis-5-4-tuning.yaml --step 20s --turn 20s -o curve.svg
+  evenkeel tune revert -n shop                                        # put back what was resized";
 
 /// Recommend requests and limits from use, compare tuning methods, revert resizes
 #[derive(Debug, clap::Args)]

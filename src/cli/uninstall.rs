@@ -20,12 +20,12 @@ use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel uninstall --check                     what is left of Evenkeel; exit code 1 if anything is
-  kubectl delete apiservice v1beta1.external.metrics.k8s.io    if it points to Evenkeel
+  evenkeel uninstall --check                   # what is left of Evenkeel; exit code 1 if anything is
+  kubectl delete apiservice v1beta1.external.metrics.k8s.io    # if it points to Evenkeel
   kubectl -n evenkeel-system scale deploy/evenkeel --replicas=0
-  evenkeel uninstall                             put bounds back, remove annotations and labels
+  evenkeel uninstall                           # put bounds back, remove annotations and labels
   kubectl delete -k deploy/
-  evenkeel uninstall --expired                   put back what no replica has renewed for an hour
+  evenkeel uninstall --expired                 # put back what no replica has renewed for an hour
 
 What it undoes:
   - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return,

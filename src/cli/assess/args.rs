@@ -17,8 +17,7 @@ Examples:
   kubectl -n monitoring port-forward svc/prometheus-operated 9090 &
   evenkeel assess --prometheus http://127.0.0.1:9090
   evenkeel assess --prometheus http://127.0.0.1:9090 --namespace shop -o table -o shop.html
-  evenkeel assess --config evenkeel.yaml --selector team=web -o json |
-      jq '.targets[] | select(.verdict == \"worthEnabling\") | .name'
+  evenkeel assess --config evenkeel.yaml --selector team=web -o json | jq '.targets[] | select(.verdict == \"worthEnabling\") | .name'
 
 It reads HPAs, ScaledObjects, workloads and Pods, and asks Prometheus for the history of each
 load. It writes nothing, and nothing has to be installed. A ScaledObject is assessed by the HPA

@@ -32,8 +32,8 @@ const PRINT: &str = "(umask 077; evenkeel certs scheduler-config > evenkeel-sche
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel certs rotate                    new keys; the old ones are removed after a day
-  evenkeel certs rotate --overlap 5m       the shortest overlap, if keys have leaked
+  evenkeel certs rotate                  # new keys; the old ones are removed after a day
+  evenkeel certs rotate --overlap 5m     # the shortest overlap, if keys have leaked
   evenkeel certs rotate --finish --scheduler-has-new-file
 
 The signer creates new authorities for both directions and publishes them in addition to the old

@@ -23,7 +23,7 @@ use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel certs show                         the cluster's Secret
+  evenkeel certs show                       # the cluster's Secret
   evenkeel certs show --dir ./certificates
   evenkeel certs show -f tls.crt -o json
   evenkeel certs show -f /etc/kubernetes/evenkeel-scheduler.yaml

@@ -7,8 +7,7 @@ use crate::config::Config;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel certs sign --config /etc/evenkeel/config.yaml
-  evenkeel certs sign --kubeconfig ~/.kube/config --namespace evenkeel-system \\
-    --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
+  evenkeel certs sign --kubeconfig ~/.kube/config --namespace evenkeel-system --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
 
 Creates the certificates of an installation and renews them, stores them in two Secrets (its own,
 with the keys of the authorities, and the one that the replicas serve from), and writes the

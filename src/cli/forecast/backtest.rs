@@ -23,8 +23,7 @@ use work::{Tested, Wanted};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast backtest load.csv
-  evenkeel forecast backtest tests/fixtures/traces/*.csv --models naive,gbdt,auto \\
-      --horizon 1,12 -o json
+  evenkeel forecast backtest tests/fixtures/traces/*.csv --models naive,gbdt,auto --horizon 1,12 -o json
   evenkeel forecast backtest load.csv --models arima --horizon 12 --show 1d -o load.svg -o table
 
 A file has a column of times and one of values, on a regular grid without gaps. The first 70 % of

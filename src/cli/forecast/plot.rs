@@ -25,8 +25,7 @@ use evenkeel_sandbox::target::{self, GRID, Outcome, Target};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
-  evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 \\
-      --unit millicores --column web --model s-hpa --start-up 90s -o load.svg -o json
+  evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 --unit millicores --column web --model s-hpa --start-up 90s -o load.svg -o json
   evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
 
 A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more

@@ -19,8 +19,7 @@ use evenkeel_core::scaling::traffic::{Demand, NeedLimit, Needed, needed};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast replicas shop.traffic traffic.csv --target 60 --min 2 --max 60
-  evenkeel forecast replicas shop.traffic --traffic http_rps=900,rpc_rps=260 --at 2026-03-01T09:00:00Z \\
-      --target 60 --max 60 -o json
+  evenkeel forecast replicas shop.traffic --traffic http_rps=900,rpc_rps=260 --at 2026-03-01T09:00:00Z --target 60 --max 60 -o json
 
 The file has a column of times and a column for each traffic of the model, recorded or forecast;
 other columns are ignored. For each row, the output has the smallest number of replicas such that

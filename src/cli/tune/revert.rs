@@ -22,9 +22,9 @@ use evenkeel_kubernetes::watched::WatchedPod;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel tune revert                   every Pod of the cluster
-  evenkeel tune revert -n shop           every Pod of a namespace
-  evenkeel tune revert -n shop web-1     one Pod
+  evenkeel tune revert                 # every Pod of the cluster
+  evenkeel tune revert -n shop         # every Pod of a namespace
+  evenkeel tune revert -n shop web-1   # one Pod
 
 A workload in mode on (evenkeel.dev/tuning: on) is tuned again at its next turn, so set that to
 off first. A Pod that another writer has resized since keeps its resources, and only Evenkeel's

@@ -129,6 +129,31 @@ fn every_file_that_a_command_names_is_there() {
     assert!(gone.is_empty(), "\n{}", gone.join("\n"));
 }
 
+/// Nothing but commands, comments and continued lines, so that an example can be pasted.
+#[test]
+fn every_example_can_be_pasted() {
+    let reference = text("docs/reference/cli.md");
+    let mut examples = 0;
+    for block in reference.split("\nExamples:\n").skip(1) {
+        let mut is_continued = false;
+        for line in block.lines().take_while(|line| line.starts_with("  ")) {
+            let command = line.trim_start();
+            let starts = ["evenkeel ", "kubectl ", "(umask ", "# "];
+            let is_start = starts.iter().any(|start| command.starts_with(start));
+            let is_aligned = line.starts_with("   ") == is_continued;
+            assert!(is_aligned && (is_continued || is_start), "{line}");
+            let call = command.split("# ").next().unwrap_or_default();
+            let quotes = call.matches('\'').count();
+            assert!(quotes % 2 == 0, "a quotation is broken: {line}");
+            let unmarked = !is_continued && command.contains("  ") && !command.contains(" # ");
+            assert!(!unmarked, "a comment is no comment of a shell: {line}");
+            is_continued = line.ends_with(" \\") || line.ends_with(" |");
+            examples += 1;
+        }
+    }
+    assert!(examples > 100, "{examples}");
+}
+
 #[test]
 fn a_call_that_does_not_exist_is_found() {
     let mut help = Help(HashMap::new());

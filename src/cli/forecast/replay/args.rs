@@ -17,10 +17,8 @@ use evenkeel_sandbox::target::Floors;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel forecast replay load.csv --request 500m --target 60% --min 2 --max 20 \\
-      --count-from 2026-03-08T00:00:00Z -o table -o frontier.svg
-  evenkeel forecast replay tests/fixtures/traces/*.csv --peak 6 --request 500m --target 60% \\
-      --min 2 --max 60 --noise 0.03 -o json
+  evenkeel forecast replay load.csv --request 500m --target 60% --min 2 --max 20 --count-from 2026-03-08T00:00:00Z -o table -o frontier.svg
+  evenkeel forecast replay tests/fixtures/traces/*.csv --peak 6 --request 500m --target 60% --min 2 --max 60 --noise 0.03 -o json
 
 Each file is one series: a column of times (RFC 3339 with an offset, or seconds since 1970), and
 one of values: the cpu load of all Pods together, in cores unless --unit says millicores, or in
