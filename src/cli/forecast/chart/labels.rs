@@ -48,6 +48,29 @@ impl Rectangle {
         }
     }
 
+    /// True where the line between two places passes through the rectangle.
+    fn is_crossed(&self, from: Place, to: Place) -> bool {
+        let (dx, dy) = (to.x - from.x, to.y - from.y);
+        // The part of the line, from 0 at its start to 1 at its end, that each pair of edges leaves.
+        let edges = [
+            (dx, self.from.x - from.x, self.to.x - from.x),
+            (dy, self.from.y - from.y, self.to.y - from.y),
+        ];
+        let (mut start, mut end) = (0.0_f64, 1.0_f64);
+        for (along, low, high) in edges {
+            if along == 0.0 {
+                if low > 0.0 || high < 0.0 {
+                    return false;
+                }
+                continue;
+            }
+            let (one, other) = (low / along, high / along);
+            start = start.max(one.min(other));
+            end = end.min(one.max(other));
+        }
+        start < end
+    }
+
     fn meets(&self, other: &Self) -> bool {
         self.from.x < other.to.x
             && other.from.x < self.to.x
@@ -78,13 +101,20 @@ pub(super) struct Label {
 pub(super) struct Labels {
     area: Rectangle,
     taken: Vec<Rectangle>,
+    /// The straight pieces of all lines.
+    pieces: Vec<(Place, Place)>,
 }
 
 impl Labels {
-    /// No label covers one of the `points`.
-    pub(super) fn new(area: Rectangle, points: impl IntoIterator<Item = Place>) -> Self {
-        let taken = points.into_iter().map(Rectangle::around).collect();
-        Self { area, taken }
+    /// No label covers a point of the `lines`, and where there is room none lies on a line.
+    pub(super) fn new(area: Rectangle, lines: &[Vec<Place>]) -> Self {
+        let points = lines.iter().flatten();
+        let pieces = lines.iter().flat_map(|line| line.windows(2));
+        Self {
+            area,
+            taken: points.map(|point| Rectangle::around(*point)).collect(),
+            pieces: pieces.map(|ends| (ends[0], ends[1])).collect(),
+        }
     }
 
     /// The labels of a line's points, each with its place. A label for which there is no room near its point is left
@@ -118,10 +148,18 @@ impl Labels {
         if text.is_empty() || width > room {
             return None;
         }
-        let (at, anchor, is_away) = candidates(point, side).find(|(at, anchor, _)| {
+        let free = || {
+            candidates(point, side).filter(|(at, anchor, _)| {
+                let text = Rectangle::of_text(*at, *anchor, width);
+                self.area.holds(&text) && !self.taken.iter().any(|taken| taken.meets(&text))
+            })
+        };
+        let clear = free().find(|(at, anchor, _)| {
             let text = Rectangle::of_text(*at, *anchor, width);
-            self.area.holds(&text) && !self.taken.iter().any(|taken| taken.meets(&text))
-        })?;
+            let mut pieces = self.pieces.iter();
+            !pieces.any(|(from, to)| text.is_crossed(*from, *to))
+        });
+        let (at, anchor, is_away) = clear.or_else(|| free().next())?;
         self.taken.push(Rectangle::of_text(at, anchor, width));
         let middle = Place::new(at.x, at.y - SIZE * ASCENT / 2.0);
         Some(Label {
@@ -162,5 +200,36 @@ fn together(group: &[(Place, &ScatterPoint)]) -> String {
             let labels = few.iter().map(|(_, point)| point.label.as_str());
             labels.collect::<Vec<_>>().join(", ")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_leaves_the_line_where_there_is_room() {
+        let area = Rectangle {
+            from: Place::new(0.0, 0.0),
+            to: Place::new(400.0, 400.0),
+        };
+        for end in [(300.0, 150.0), (250.0, 100.0), (100.0, 230.0)] {
+            let line = vec![Place::new(200.0, 200.0), Place::new(end.0, end.1)];
+            let pieces = (line[0], line[1]);
+            let mut labels = Labels::new(area, std::slice::from_ref(&line));
+            let label = labels.beside(line[0], "0.1%", LabelSide::Above, "black");
+            let label = label.unwrap();
+            let width = letters::width(&label.text, SIZE);
+            let text = Rectangle::of_text(label.at, label.style.anchor, width);
+            assert!(!text.is_crossed(pieces.0, pieces.1), "{label:?}");
+        }
+        let narrow = Rectangle {
+            from: Place::new(195.0, 170.0),
+            to: Place::new(260.0, 205.0),
+        };
+        let along = vec![Place::new(200.0, 200.0), Place::new(300.0, 180.0)];
+        let mut labels = Labels::new(narrow, &[along]);
+        let only = labels.beside(Place::new(200.0, 200.0), "0.1%", LabelSide::Above, "black");
+        assert!(only.is_some(), "better on the line than without a name");
     }
 }

@@ -109,8 +109,12 @@ pub(super) fn drawing(scatter: &Scatter) -> Drawing {
 
 /// The labels of each line.
 fn lines(scatter: &Scatter, frame: &Frame) -> Vec<Vec<Label>> {
-    let points = scatter.lines.iter().flat_map(|line| &line.points);
-    let mut labels = Labels::new(frame.area, points.map(|point| frame.point(point).0));
+    let places = |line: &ScatterLine| {
+        let places = line.points.iter().map(|point| frame.point(point).0);
+        places.collect()
+    };
+    let places: Vec<Vec<Place>> = scatter.lines.iter().map(places).collect();
+    let mut labels = Labels::new(frame.area, &places);
     let of = |line: &ScatterLine| {
         let points: Vec<_> = line.points.iter().map(|point| frame.point(point)).collect();
         labels.of_line(&points, line.side, line.colour.hex())
