@@ -8,7 +8,7 @@ use super::output::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  source <(evenkeel completion bash)                                    in ~/.bashrc
+  source <(evenkeel completion bash)                                  # in ~/.bashrc
   evenkeel completion zsh > \"${fpath[1]}/_evenkeel\"
   evenkeel completion fish > ~/.config/fish/completions/evenkeel.fish";
 

@@ -138,7 +138,7 @@ fn every_example_can_be_pasted() {
         let mut is_continued = false;
         for line in block.lines().take_while(|line| line.starts_with("  ")) {
             let command = line.trim_start();
-            let starts = ["evenkeel ", "kubectl ", "(umask ", "# "];
+            let starts = ["evenkeel ", "kubectl ", "source ", "(umask ", "# "];
             let is_start = starts.iter().any(|start| command.starts_with(start));
             let is_aligned = line.starts_with("   ") == is_continued;
             assert!(is_aligned && (is_continued || is_start), "{line}");
